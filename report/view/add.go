@@ -79,7 +79,7 @@ func (b *builder) column(name string) *columnBuild {
 
 // add adds the next row of a run.
 func (b *builder) add(r *prepared, s *source, run int) error {
-	e := entry{ID: r.id, Text: r.text, Facets: map[string]int32{}, Measures: map[string]*float64{}}
+	e := entry{ID: r.id, Text: r.text, Fields: r.fields, Facets: map[string]int32{}, Measures: map[string]*float64{}}
 	b.facet(facetRun, len(b.sources)).add(s.name, run)
 	for _, f := range r.facets {
 		b.facet(f.key, mostValues(f.key)).add(f.value, run)

@@ -67,7 +67,8 @@ type Fact struct {
 type Field struct {
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
-	Judged     bool   `json:"judged"` // the text in which errors are looked for
+	Judged     bool   `json:"judged"`          // the text in which errors are looked for
+	Group      bool   `json:"group,omitempty"` // rows that share it stand and fall together
 }
 
 // Roles of a facet's values.
@@ -238,15 +239,14 @@ type RowSummary struct {
 	ID       string              `json:"id"`
 	Run      int                 `json:"run"`      // place in Catalog.Runs
 	Text     string              `json:"text"`     // the judged field's first 200 code points; of a pair "A | B"
+	Fields   map[string]string   `json:"fields"`   // likewise the other fields; those that are empty are left out
 	Facets   map[string][]int    `json:"facets"`   // places of values; facets without any value are left out
 	Measures map[string]*float64 `json:"measures"` // those without a number are left out
 }
 
-// RowQuery asks for a row and its neighbours in a list.
+// RowQuery asks for a row.
 type RowQuery struct {
-	N      int    `json:"n"`
-	Filter Filter `json:"filter"`
-	Sort   Sort   `json:"sort"`
+	N int `json:"n"`
 }
 
 // RowDetail is a whole row.
@@ -255,10 +255,25 @@ type RowDetail struct {
 	Record json.RawMessage `json:"record"` // the row as its run wrote it; from flat formats nested as in JSON Lines
 	// Partners are rows of other runs with the same id, then of other systems on the same input; at most 100.
 	Partners []RowSummary `json:"partners"`
-	Position int          `json:"position"` // in the list, from 0; -1 if the filter leaves the row out
-	Total    int          `json:"total"`
-	Previous int          `json:"previous"` // a row's number, -1 at the end
-	Next     int          `json:"next"`
+}
+
+// OutputsQuery lists inputs, each with what all systems, or runs, made of it: a line of rows. Rows of systems stand in
+// one line where they have one input; rows of runs where they have one id, or one input if no two runs share an id. Of
+// several rows of one column with one key, the first stands in the first line, and so on.
+type OutputsQuery struct {
+	// Filter chooses columns by its condition on By; a line is chosen if the whole filter holds for one of its rows.
+	Filter Filter `json:"filter"`
+	By     string `json:"by"`               // "run" or "system", whose values are the columns
+	Differ string `json:"differ,omitempty"` // a facet: only lines whose rows differ in it, of those where it is known
+	Offset int    `json:"offset"`
+	Limit  int    `json:"limit"` // 1 to 100
+}
+
+// Outputs is a part of a list of inputs.
+type Outputs struct {
+	Total   int            `json:"total"`
+	Without int            `json:"without"` // rows that the filter chooses, and that are in no column
+	Rows    [][]RowSummary `json:"rows"`    // by line, in the order of the lines' first rows
 }
 
 // Side is one of two sets of rows that are compared: a value of "run" or of "system".
@@ -376,4 +391,5 @@ type Source interface {
 	Rows(context.Context, RowsQuery) (*RowsPage, error)
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
+	Outputs(context.Context, OutputsQuery) (*Outputs, error)
 }

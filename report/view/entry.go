@@ -12,6 +12,7 @@ import (
 type entry struct {
 	ID       string              `json:"id"`
 	Text     string              `json:"text"`
+	Fields   map[string]string   `json:"fields"`
 	Facets   map[string]int32    `json:"facets"` // numbers of sets, of those that are not offered too
 	Measures map[string]*float64 `json:"measures"`
 
@@ -39,7 +40,8 @@ func (x *Index) entry(ctx context.Context, n int) (*entry, error) {
 
 // summary is a row as lists show it.
 func (x *Index) summary(n int, e *entry) RowSummary {
-	s := RowSummary{N: n, ID: e.ID, Run: x.runOf(n), Text: e.Text, Facets: map[string][]int{}, Measures: e.Measures}
+	s := RowSummary{N: n, ID: e.ID, Run: x.runOf(n), Text: e.Text, Fields: e.Fields, Facets: map[string][]int{},
+		Measures: e.Measures}
 	for key, c := range x.meta.Facets {
 		if set := c.Sets[c.of(e.Facets[key], s.Run)]; len(set) > 0 {
 			s.Facets[key] = set

@@ -26,7 +26,7 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 	if b.task != nil {
 		c.Task = b.task.ID()
 		for i, f := range b.task.Fields {
-			c.Fields = append(c.Fields, Field{Name: f.Name, Definition: f.Definition, Judged: i == 0})
+			c.Fields = append(c.Fields, Field{Name: f.Name, Definition: f.Definition, Judged: i == 0, Group: f.Group})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.faults)) {

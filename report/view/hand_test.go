@@ -141,6 +141,12 @@ func TestWrongQueries(t *testing.T) {
 		{RowsQuery{Limit: 1, Offset: -1}, "the offset is -1"},
 		{RowsQuery{Limit: 1, Sort: Sort{Key: "size"}}, `sorted by "size"`},
 		{RowQuery{N: 9}, "no row 9"},
+		{OutputsQuery{By: "system"}, "the limit is 0"},
+		{OutputsQuery{By: "system", Limit: 101}, "the limit is 101"},
+		{OutputsQuery{By: "system", Limit: 1, Offset: -1}, "the offset is -1"},
+		{OutputsQuery{By: "label", Limit: 1}, `not of "label"`},
+		{OutputsQuery{By: "system", Limit: 1, Differ: "colour"}, `no facet "colour"`},
+		{OutputsQuery{By: "run", Limit: 1, Filter: facets("run", Condition{Any: []string{"x"}})}, `no value "x"`},
 		{RowQuery{N: -1}, "no row -1"},
 		{PairsQuery{A: Side{"run", "x"}, B: Side{"run", "y"}, Facet: "label"}, `no value "x"`},
 		{PairsQuery{A: Side{"system", "a"}, B: Side{"run", "a"}, Facet: "label"}, "one facet"},
@@ -155,5 +161,77 @@ func TestWrongQueries(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", show(c.q), err, c.want)
 		}
+	}
+}
+
+// TestOutputs: what stands beside what, by hand from the table above. r8#2 is the second row of a with the answer Ann on
+// P, and r6 the second of b without an answer on Q.
+func TestOutputs(t *testing.T) {
+	x := openHand(t)
+	few := func(c Condition) Filter { return Filter{Facets: map[string]Condition{"system": c}} }
+	for _, c := range []struct {
+		q       OutputsQuery
+		want    string
+		without int
+	}{
+		{OutputsQuery{By: "system"}, "r1, r2 r4, r3 r5, r6, r7, r8#2", 1},
+		{OutputsQuery{By: "system", Filter: Filter{Search: "who"}}, "r1, r2 r4, r3 r5, r8#2", 0},
+		{OutputsQuery{By: "system", Filter: few(Condition{None: []string{"a"}})}, "r4, r5, r6, r7", 1},
+		{OutputsQuery{By: "system", Differ: "label"}, "r3 r5", 1}, // r4 was not looked at
+		{OutputsQuery{By: "system", Differ: "label", Filter: few(Condition{Any: []string{"b"}})}, "", 0},
+		{OutputsQuery{By: "run"}, "r1, r2, r3, r4, r5, r6, r7, r8, r8#2", 0},
+	} {
+		c.q.Limit = 100
+		got, err := x.Outputs(context.Background(), c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, rows := range got.Rows {
+			var ids []string
+			for _, row := range rows {
+				ids = append(ids, row.ID)
+			}
+			lines = append(lines, strings.Join(ids, " "))
+		}
+		if lines := strings.Join(lines, ", "); lines != c.want || got.Total != len(got.Rows) || got.Without != c.without {
+			t.Errorf("%s: %s (%d without), want %s (%d)", show(c.q), lines, got.Without, c.want, c.without)
+		}
+	}
+}
+
+// TestOutputsOfRuns: rows of runs that share no id stand beside each other where they have one input.
+func TestOutputsOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for name, answers := range map[string][]string{"a.jsonl": {"Ann", "Bob", "Eve"}, "b.jsonl": {"Bob", "Ann"}} {
+		text := ""
+		for _, answer := range answers {
+			text += `{"question":"` + name + `?","answer":"` + answer + `","passage":"P"}` + "\n"
+		}
+		paths = append(paths, filepath.Join(dir, name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(paths)
+	x, err := Open(context.Background(), paths, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	got, err := x.Outputs(context.Background(), OutputsQuery{By: "run", Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := ""
+	for _, rows := range got.Rows {
+		for _, row := range rows {
+			lines += row.Text + row.Fields["answer"] + " "
+		}
+		lines += "/ "
+	}
+	if want := "a.jsonl?Ann b.jsonl?Ann / a.jsonl?Bob b.jsonl?Bob / a.jsonl?Eve / "; lines != want {
+		t.Errorf("%s, want %s", lines, want)
 	}
 }

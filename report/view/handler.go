@@ -12,9 +12,9 @@ import (
 // maxBody is the bytes that a query may have.
 const maxBody = 1 << 20
 
-// Handler answers queries of a Source over HTTP: GET /view/catalog, and POST /view/counts, histogram, rows, row, pairs
-// and export with a query as JSON. Errors are {"error": "…"}: 400 for a query that is wrong, 404 for a row that is not
-// there. Who may ask is the caller's to decide. It reads nothing but the Source.
+// Handler answers queries of a Source over HTTP: GET /view/catalog, and POST /view/counts, histogram, rows, row, pairs,
+// outputs and export with a query as JSON. Errors are {"error": "…"}: 400 for a query that is wrong, 404 for a row that
+// is not there. Who may ask is the caller's to decide. It reads nothing but the Source.
 func Handler(source Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /view/catalog", func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
@@ -23,6 +23,7 @@ func Handler(source Source) http.Handler {
 	handle(mux, "rows", source.Rows)
 	handle(mux, "row", source.Row)
 	handle(mux, "pairs", source.Pairs)
+	handle(mux, "outputs", source.Outputs)
 	if out, ok := source.(Exporter); ok {
 		mux.HandleFunc("POST /view/export", func(w http.ResponseWriter, r *http.Request) { export(w, r, out) })
 	}

@@ -61,6 +61,7 @@ const (
 type prepared struct {
 	id                           string
 	text                         string
+	fields                       map[string]string // beginnings of the others, as text is of the judged one
 	record                       []byte
 	words                        []string
 	idHash, groupHash, inputHash uint64
@@ -178,6 +179,7 @@ func hashOf(kind string, texts ...string) uint64 {
 func (p *preparer) setTexts(r *prepared, row *dataset.Row) {
 	r.idHash = hashOf("id", r.id)
 	r.groupHash, r.inputHash = r.idHash, hashOf("row", strconv.Itoa(p.run), r.id)
+	r.fields = map[string]string{}
 	all := []string{r.id}
 	if p.task == nil {
 		r.words = wordsOf(all...)
@@ -196,7 +198,10 @@ func (p *preparer) setTexts(r *prepared, row *dataset.Row) {
 			judged, r.text = len(texts) == 1, beginningOf(texts)
 			continue
 		}
-		inputs, said = append(inputs, joined), said || joined != ""
+		if joined != "" {
+			r.fields[field.Name], said = beginningOf(texts), true
+		}
+		inputs = append(inputs, joined)
 	}
 	if judged && said {
 		r.inputHash = hashOf("input", inputs...)

@@ -13,7 +13,7 @@ import (
 
 // asked is a question with its answer, as the page's tests read it.
 type asked struct {
-	Kind   string `json:"kind"` // counts, histogram, rows, row, pairs
+	Kind   string `json:"kind"` // counts, histogram, rows, row, pairs, outputs
 	Query  any    `json:"query"`
 	Answer any    `json:"answer"`
 }
@@ -32,6 +32,9 @@ func answer(ctx context.Context, s Source, q any) (kind string, a any, err error
 	case RowQuery:
 		kind = "row"
 		a, err = s.Row(ctx, q)
+	case OutputsQuery:
+		kind = "outputs"
+		a, err = s.Outputs(ctx, q)
 	case PairsQuery:
 		kind = "pairs"
 		a, err = s.Pairs(ctx, q)
@@ -104,8 +107,13 @@ func queries() (all []any) {
 		}
 	}
 	vague := Filter{Facets: map[string]Condition{"label": {Any: []string{"Vague"}}}}
-	all = append(all, RowQuery{N: 0}, RowQuery{N: 1, Sort: Sort{Key: "probability.Vague", Descending: true}},
-		RowQuery{N: 4, Filter: vague}, RowQuery{N: 0, Filter: vague}, RowQuery{N: 149}, RowQuery{N: 26})
+	all = append(all, RowQuery{N: 0}, RowQuery{N: 1}, RowQuery{N: 4}, RowQuery{N: 149}, RowQuery{N: 26})
+	for _, by := range []string{"run", "system"} {
+		for _, f := range []Filter{{}, vague, filters()[8], filters()[9], filters()[21]} {
+			all = append(all, OutputsQuery{By: by, Filter: f, Limit: 3}, OutputsQuery{By: by, Filter: f, Differ: "label",
+				Offset: 1, Limit: 100})
+		}
+	}
 	run := func(name string) Side { return Side{"run", name} }
 	system := func(name string) Side { return Side{"system", name} }
 	all = append(all,

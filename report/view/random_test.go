@@ -171,7 +171,8 @@ func TestRandom(t *testing.T) {
 			RowsQuery{Filter: f, Sort: Sort{Key: "score.clarity", Descending: r.IntN(2) == 0}, Offset: r.IntN(3000), Limit: 20},
 			RowsQuery{Filter: f, Sort: Sort{Key: []string{"id", "row", "label", "system"}[r.IntN(4)],
 				Descending: r.IntN(2) == 0}, Offset: r.IntN(40_000), Limit: 20},
-			RowQuery{N: r.IntN(len(rows)), Filter: f, Sort: Sort{Key: "id"}},
+			RowQuery{N: r.IntN(len(rows))}, OutputsQuery{Filter: f, By: "system", Offset: r.IntN(3000), Limit: 5},
+			OutputsQuery{Filter: f, By: "system", Differ: "label", Limit: 100},
 			PairsQuery{Filter: f, A: Side{"system", "system 0"}, B: Side{"system", "system 1"}, Facet: "label", Limit: 5}} {
 			_, a, err := answer(ctx, inMemory, q)
 			if err != nil {
@@ -272,7 +273,8 @@ func TestConcurrent(t *testing.T) {
 			for range 20 {
 				f, _ := randomFilter(r)
 				for _, q := range []any{CountsQuery{Filter: f, Facet: "label", By: "system"},
-					RowsQuery{Filter: f, Sort: Sort{Key: "id"}, Limit: 3}, RowQuery{N: r.IntN(3000), Filter: f}} {
+					RowsQuery{Filter: f, Sort: Sort{Key: "id"}, Limit: 3}, RowQuery{N: r.IntN(3000)},
+					OutputsQuery{Filter: f, By: "run", Differ: "label", Limit: 3}} {
 					if _, _, err := answer(ctx, x, q); err != nil {
 						t.Error(err)
 					}

@@ -10,6 +10,7 @@ import (
 // Bounds of what is listed at once.
 const (
 	maxRows     = 1000
+	maxLines    = 100
 	maxPartners = 100
 )
 
@@ -152,31 +153,11 @@ func (x *Index) Row(ctx context.Context, q RowQuery) (*RowDetail, error) {
 	if q.N < 0 || q.N >= x.rows() {
 		return nil, &NoRowError{q.N}
 	}
-	l, err := x.list(ctx, &q.Filter, q.Sort)
-	if err != nil {
-		return nil, err
-	}
 	e, err := x.entry(ctx, q.N)
 	if err != nil {
 		return nil, err
 	}
-	out := &RowDetail{Row: x.summary(q.N, e), Record: e.record, Position: -1, Total: l.total, Previous: -1, Next: -1}
-	for n := 0; l.rows[q.N] && n < len(l.rows); n++ {
-		if !l.rows[n] {
-			continue
-		}
-		switch c := l.compare(n, q.N); {
-		case c < 0:
-			out.Position++
-			if out.Previous < 0 || l.compare(n, out.Previous) > 0 {
-				out.Previous = n
-			}
-		case c == 0:
-			out.Position++ // from -1
-		case out.Next < 0 || l.compare(n, out.Next) < 0:
-			out.Next = n
-		}
-	}
+	out := &RowDetail{Row: x.summary(q.N, e), Record: e.record}
 	partners, err := x.partners(ctx, q.N, &out.Row)
 	if err != nil {
 		return nil, err

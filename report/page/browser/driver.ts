@@ -76,7 +76,7 @@ export async function serve(data: Data): Promise<Served> {
   const answer = async (path: string, body: string): Promise<[number, string]> => {
     try {
       if (path === "/view/catalog") return [200, JSON.stringify(source.catalog())];
-      const kind = path.slice("/view/".length) as "counts" | "histogram" | "rows" | "row" | "pairs" | "export";
+      const kind = path.slice("/view/".length) as "counts" | "histogram" | "rows" | "row" | "pairs" | "outputs" | "export";
       const found = await source[kind](JSON.parse(body) as never);
       return [200, found instanceof Blob ? await found.text() : JSON.stringify(found)];
     } catch (e) {
@@ -140,9 +140,9 @@ export async function settle(page: Page): Promise<void> {
   await page.waitForFunction(() => !document.querySelector(".waiting, [aria-busy=true]"));
 }
 
-export const viewNames = ["overview", "errors", "rows", "compare", "row", "measured"] as const;
+export const viewNames = ["overview", "errors", "rows", "outputs", "compare", "measured"] as const;
 
 /** The address of a view in a report file. */
 export function at(file: string, view: string, more = ""): string {
-  return `${file}#view=${view}${view === "row" ? "&row=9" : ""}${more}`;
+  return `${file}#view=${view}${more}`;
 }

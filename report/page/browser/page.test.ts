@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
 import { number, percent } from "../src/format";
 import { texts } from "../src/texts";
-import { sample } from "../test/sample";
+import { sample, sampleOf } from "../test/sample";
 import { LocalSource } from "../src/local";
 import { at, erreval, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
 import { payloads } from "./payloads";
@@ -51,7 +51,7 @@ const query = (page: Page) => new URLSearchParams(new URL(page.url()).hash.slice
 
 describe("views", () => {
   test("each opens by mouse", () => visit(file, async (page) => {
-    for (const [i, name] of ["Overview", "Errors and issues", "Rows", "Compare", "Row", "Measured"].entries()) {
+    for (const [i, name] of ["Overview", "Errors and issues", "Rows", "Outputs", "Compare", "Measured"].entries()) {
       await page.click(`header nav a:text-is("${name}")`);
       await settle(page);
       expect(await heading(page)).toBe(name);
@@ -93,7 +93,7 @@ describe("views", () => {
     await page.click("summary:has-text('How sure is this?')");
     await page.waitForSelector('main :text("Rating of systems")');
     expect(await page.textContent("main")).toMatch(/How sure is this\?[\s\S]*Rating of systems[\s\S]*Bias of judges[\s\S]*Paired shares/);
-    expect(await shown("row")).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
+    expect(await shown("outputs")).toMatch(/Outputs by System[\s\S]*large-tuned[\s\S]*source[\s\S]*was built in/);
     expect(await shown("measured")).toMatch(/Per label against people[\s\S]*Confusion[\s\S]*Calibration[\s\S]*Learning curve/);
     expect(await page.locator("svg.plot path").count()).toBeGreaterThan(3);
   }));
@@ -310,9 +310,9 @@ describe("the address", () => {
     const vague = await page.textContent(".chosen");
     await page.click("table.rows tbody th a >> nth=1");
     await settle(page);
-    expect(query(page).get("view")).toBe("row");
+    expect(await page.locator(".drawer").count()).toBe(1);
     await page.goBack();
-    await settle(page);
+    await page.waitForSelector(".drawer", { state: "detached" });
     expect([query(page).get("view"), await page.textContent(".chosen")]).toEqual(["rows", vague]);
     await page.goBack();
     await settle(page);
@@ -322,7 +322,8 @@ describe("the address", () => {
     expect(await heading(page)).toBe("Overview");
     for (let i = 0; i < 3; i++) await page.goForward();
     await settle(page);
-    expect([query(page).get("view"), query(page).get("any.label")]).toEqual(["row", "Vague"]);
+    expect([query(page).get("view"), query(page).get("any.label")]).toEqual(["rows", "Vague"]);
+    expect(await page.locator(".drawer").count()).toBe(1);
   }));
 
   test("a copied address shows the same", async () => {
@@ -385,12 +386,37 @@ describe("tables", () => {
     expect(await page.locator("table.rows tbody tr:last-child :focus").count()).toBe(1);
     expect(await page.locator('table.rows tbody [tabindex="0"]').count()).toBe(1);
     await page.keyboard.press("Enter");
-    await settle(page);
-    expect(await heading(page)).toBe("Row");
-    await page.keyboard.press("u");
-    await settle(page);
+    await page.waitForSelector(".drawer h2");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".drawer", { state: "detached" });
     expect(await page.locator("table.rows tbody tr:last-child :focus").count()).toBe(1);
   }));
+
+  test("have the columns that are chosen, which stand in the address", () => visit(at(makeFile("dozen.html", dozen()), "rows"), async (page) => {
+    const heads = () => page.locator("table.rows thead th").allTextContents();
+    expect(await heads()).toEqual(["Id", "text", "Error", "System", "Clarity"]);
+    await page.click(".chooser summary");
+    await page.uncheck('.chooser label:has-text("System") input');
+    await page.uncheck('.chooser label:has-text("Clarity") input');
+    await page.waitForFunction(() => document.querySelectorAll("table.rows thead th").length === 3);
+    expect(query(page).get("cols")).toBe("field.text\nlabel");
+    await page.reload();
+    await settle(page);
+    expect(await heads()).toEqual(["Id", "text", "Error"]);
+    await page.click(".chooser summary");
+    await page.click('.chooser button:text-is("The usual ones")');
+    await page.waitForFunction(() => document.querySelectorAll("table.rows thead th").length === 5);
+    expect(query(page).get("cols")).toBeNull();
+  }));
+
+  test("show both ends of a long id, and all of it as a title", () => {
+    const data = dozen();
+    data.rows.id[1] = "sha256-of-a-row-without-an-id-0123456789abcdef";
+    return visit(at(makeFile("ids.html", data), "rows"), async (page) => {
+      const link = page.locator("table.rows tbody th a").nth(1);
+      expect([await link.textContent(), await link.getAttribute("title")]).toEqual(["sha256-of-a-r…6789abcdef", data.rows.id[1]]);
+    });
+  });
 
   test("pages of the list follow each other", () => visit(at(file, "rows"), async (page) => {
     await page.click('button:text-is("Next page")');
@@ -401,34 +427,128 @@ describe("tables", () => {
 });
 
 describe("a row", () => {
-  test("is followed by the next one in the list, by key and by mouse", () => visit(at(makeFile("dozen.html", dozen()), "rows", "&any.label=Red&sort=-score.clarity"), async (page) => {
+  const id = (page: Page) => page.textContent(".row-title h2");
+  const opened = (page: Page, of: string) => page.waitForSelector(`.drawer h2:text-is("${of}")`);
+
+  test("opens beside its list, follows the keys in it, and is closed by Esc", () => visit(at(makeFile("dozen.html", dozen()), "rows", "&any.label=Red&sort=-score.clarity"), async (page) => {
     await page.click("table.rows tbody th a >> nth=0");
-    await settle(page);
-    const id = () => page.textContent(".row-title h2");
-    expect(await id()).toBe("r10");
-    await page.keyboard.press("j");
-    await settle(page);
-    expect(await id()).toBe("r6");
-    await page.keyboard.press("ArrowRight");
-    await settle(page);
-    expect(await id()).toBe("r2");
-    await page.keyboard.press("k");
-    await settle(page);
-    expect(await id()).toBe("r6");
-    await page.click('a[data-go="next"]');
-    await settle(page);
-    expect(await page.textContent(".row-head [role=status]")).toBe("3 of 5");
+    await opened(page, "r10");
+    const [list, drawer] = await Promise.all(["main", ".drawer"].map(async (s) => (await page.locator(s).boundingBox())!));
+    expect(list!.x + list!.width).toBeLessThanOrEqual(drawer!.x);
+    for (const [key, of] of [["j", "r6"], ["ArrowDown", "r2"], ["k", "r6"], ["End", "r7"]] as const) {
+      await page.keyboard.press(key);
+      await opened(page, of);
+      expect(await page.textContent(":focus")).toBe(of);
+    }
+    await page.focus(".drawer button:has-text('Copy id for a batch')");
+    await page.keyboard.press("k"); // the list is moved through from the row too
+    await opened(page, "r1");
+    expect(await page.getAttribute("main a[aria-current=true]", "data-row")).toBe("1");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".drawer", { state: "detached" });
+    expect([query(page).get("row"), await page.textContent(":focus")]).toEqual([null, "r1"]);
   }));
 
-  test("marks quotes and words of other fields, and shows what is known of it", () => visit(at(file, "row"), async (page) => {
+  test("follows into the next page of its list, and back", () => visit(at(file, "rows", "&row=49"), async (page) => {
+    const ids = sample(240).rows.id;
+    await page.keyboard.press("j");
+    await opened(page, ids[50]!);
+    expect([query(page).get("from"), query(page).get("row")]).toEqual(["50", "50"]);
+    await page.keyboard.press("k");
+    await opened(page, ids[49]!);
+    expect(query(page).get("from")).toBeNull();
+  }));
+
+  test("is opened by an address of the view that rows had", () => visit(`${file}#view=row&row=9`, async (page) => {
+    expect([await heading(page), await id(page)]).toEqual(["Rows", sample(240).rows.id[9]]);
+  }));
+
+  test("stands over its list where there is no room beside it", () => visit(at(file, "rows"), async (page) => {
+    await page.click("table.rows tbody th a >> nth=0");
+    await opened(page, sample(240).rows.id[0]!);
+    expect(await page.locator(".drawer").boundingBox()).toMatchObject({ x: 0, width: 390 });
+    expect(await page.getAttribute(":focus", "id")).toBe("close-row");
+    await page.keyboard.press("j");
+    await opened(page, sample(240).rows.id[1]!);
+    await page.keyboard.press("Enter"); // the focus is still where it closes
+    await page.waitForSelector(".drawer", { state: "detached" });
+  }, { viewport: { width: 390, height: 800 } }));
+
+  test("marks quotes and words of other fields, and shows what is known of it", () => visit(at(file, "rows", "&row=9"), async (page) => {
     const marks = await page.locator(".fields mark").allTextContents();
     expect(marks.some((m) => m.startsWith("built in "))).toBe(true);
     expect(await page.locator(".fields mark.field").count()).toBeGreaterThan(0);
-    const text = (await page.textContent("main"))!;
+    const text = (await page.textContent(".drawer"))!;
+    expect(text).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
     for (const part of ["judge-large", "vanilla", "error-aware", "The summary says", "tuned.jsonl", "Copy id for a batch"]) expect(text).toContain(part);
     await page.click("summary:text-is('Raw record')");
     expect(JSON.parse((await page.textContent("pre"))!)).toMatchObject({ id: expect.any(String) as string, output: expect.any(String) as string });
   }));
+});
+
+describe("outputs", () => {
+  // in dozen() system two has row i+6 where one has row i; 3, 5 and 9 with 11 decide nothing: 5 and 9 are untagged
+  const cells = (page: Page) => page.locator(".outputs tbody tr").evaluateAll((lines) => lines.map((tr) => [...tr.querySelectorAll("td a")].map((a) => a.getAttribute("data-row")).join()));
+
+  test("of one input stand in a line, and can be those that differ alone", () => visit(at(makeFile("dozen.html", dozen()), "outputs"), async (page) => {
+    expect(await page.locator(".outputs thead th").allTextContents()).toEqual(["Input", "one", "two"]);
+    expect(await cells(page)).toEqual(["0,6", "1,7", "2,8", "3,9", "4,10", "5,11"]);
+    expect(await page.textContent(".outputs tbody tr:nth-child(2) td:nth-child(3)")).toBe("a Heronry, number 7BlueRed");
+    await page.check('label:has-text("only where they differ") input');
+    await page.waitForFunction(() => document.querySelectorAll(".outputs tbody tr").length === 4);
+    expect([await cells(page), query(page).get("differ")]).toEqual([["0,6", "1,7", "2,8", "4,10"], "1"]);
+  }));
+
+  test("that are not there are blank, and said to be", () => {
+    const data = dozen();
+    data.rows.input[3] = 90;
+    return visit(at(makeFile("blank.html", data), "outputs", "&any.label=untagged"), async (page) => {
+      expect(await cells(page)).toEqual(["5,11", "9"]);
+      expect(await page.textContent(".outputs tbody tr:nth-child(2) td")).toBe("no output");
+      expect(await page.textContent("main")).toContain("The blank cell has no output");
+    });
+  });
+
+  test("have the columns that a filter leaves, and lines in which it holds for one of them", () => visit(at(makeFile("many.html", many(6)), "outputs", "&none.system=seq2seq-large-0&any.label=Red"), async (page) => {
+    // system s has Red in row 40 s of input 0, and from system 0 on of inputs up to s in other types; Red again at input 11
+    expect(await page.locator(".outputs thead th").count()).toBe(6);
+    expect(await cells(page)).toEqual([[40, 80, 120, 160, 200].join()]);
+  }));
+
+  test("of runs stand beside each other", () => visit(at(file, "outputs", "&by=run"), async (page) => {
+    expect(await page.locator(".outputs thead th").allTextContents()).toEqual(["Input", "found.jsonl", "tuned.jsonl"]);
+    expect((await cells(page)).slice(0, 2)).toEqual(["0,120", "1,121"]);
+    await page.click('button:text-is("Next page")');
+    await settle(page);
+    expect((await cells(page))[0]).toBe("20,140");
+  }));
+
+  test("of one system are one column", () => visit(at(makeFile("one.html", sampleOf("tagged", 1)), "outputs", "&any.system=large"), async (page) => {
+    expect(await page.locator(".outputs thead th").allTextContents()).toEqual(["Input", "large"]);
+  }));
+
+  test("open their rows, which follow the keys", () => visit(at(makeFile("dozen.html", dozen()), "outputs"), async (page) => {
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    for (const [key, of] of [["", "r0"], ["ArrowRight", "r6"], ["j", "r7"], ["ArrowLeft", "r1"], ["k", "r0"]] as const) {
+      if (key) await page.keyboard.press(key);
+      await page.waitForSelector(`.drawer h2:text-is("${of}")`);
+    }
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".drawer", { state: "detached" });
+  }));
+
+  test.each([1300, 390])("of 60 systems scroll without losing the inputs, at %i pixels", (width) => visit(at(makeFile("sixty.html", many(60)), "outputs"), async (page) => {
+    expect(await page.locator(".outputs thead th").count()).toBe(61);
+    const places = () => page.evaluate(() => [".outputs .scroll", ".outputs thead th:nth-child(3)", ".outputs tbody tr:last-child th"].map((s) => {
+      const { left, top } = document.querySelector(s)!.getBoundingClientRect();
+      return [Math.round(left), Math.round(top)];
+    }));
+    await page.evaluate(() => document.querySelector(".outputs .scroll")!.scrollTo(10_000, 10_000));
+    const [box, head, input] = await places();
+    expect([input![0], head![1]]).toEqual(box);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }, { viewport: { width, height: 800 } }));
 });
 
 describe("a comparison", () => {
@@ -454,6 +574,9 @@ async function narrow(file: string, filter: string): Promise<void> {
       await settle(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
     }
+    await page.evaluate((hash) => (location.hash = hash), at("", "rows", `${filter}&row=9`));
+    await page.waitForSelector(".drawer h2");
+    expect(await page.evaluate(() => document.querySelector(".drawer")!.scrollWidth)).toBeLessThanOrEqual(400);
   }, { viewport: { width: 400, height: 800 } });
 }
 
@@ -482,12 +605,15 @@ describe("looks", () => {
     expect(await page.isVisible("header nav")).toBe(false);
     expect(await page.isVisible("main table")).toBe(true);
     expect((await page.pdf()).length).toBeGreaterThan(10_000);
+    await page.goto(at(file, "rows", "&row=9"));
+    await page.waitForSelector(".drawer h2");
+    expect([await page.isVisible("main"), await page.isVisible("#close-row"), await page.isVisible(".drawer .fields")]).toEqual([false, false, true]);
   }));
 
   test("? lists the keys, Esc closes the list", () => visit(file, async (page) => {
     await page.keyboard.press("?");
     await settle(page);
-    expect(await page.textContent("dialog")).toContain("next row");
+    expect(await page.textContent("dialog")).toContain("an open row follows");
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog", { state: "detached" });
   }));
@@ -517,6 +643,11 @@ describe("axe-core finds nothing serious", () => {
     for (const view of viewNames) {
       await page.evaluate((hash) => (location.hash = hash), at("", view, view === "overview" || view === "rows" ? "" : "&any.label=Vague&none.system=few-shot"));
       await check(view);
+    }
+    for (const view of ["rows", "outputs"]) {
+      await page.evaluate((hash) => (location.hash = hash), at("", view, "&row=9"));
+      await page.waitForSelector(".drawer h2");
+      await check(`${view} with a row`);
     }
     await page.click("#filter-toggle");
     await page.keyboard.press("?");
@@ -550,13 +681,13 @@ describe("what strangers wrote", () => {
       }
       await see(`#view=${view}`);
     }
-    for (let i = 0; i < payloads.length; i++) await see(`#view=row&row=${i}${i % 9 === 0 ? `&sort=${name(i)}` : ""}`);
-    await see("#view=row&row=5");
+    for (let i = 0; i < payloads.length; i++) await see(`#view=rows&row=${i}${i % 9 === 0 ? `&sort=${name(i)}` : ""}`);
+    await see("#view=rows&row=5");
     expect(await page.textContent(".row-title h2")).toBe(payloads[5]);
     expect(await page.textContent(".fields .judged dd")).toBe(payloads[5]);
     expect(ran).toEqual([]);
     expect(faults).toEqual([]);
-    expect(await page.locator("main img, main iframe, main object, main embed, main script, main style, main link, main form, main video, main [onerror]").count()).toBe(0);
+    expect(await page.locator(":is(main, aside) :is(img, iframe, object, embed, script, style, link, form, video, [onerror])").count()).toBe(0);
     await context.close();
   }, 240_000);
 });
@@ -618,7 +749,7 @@ describe("served", () => {
     await page.reload();
     await settle(page);
     expect(await heading(page)).toBe("Rows");
-    expect(new Set(served.asked)).toEqual(new Set(["/", "/page.js", "/page.css", "/view/catalog", "/view/counts", "/view/histogram", "/view/rows", "/view/row", "/view/pairs", "/view/export"]));
+    expect(new Set(served.asked)).toEqual(new Set(["/", "/page.js", "/page.css", "/view/catalog", "/view/counts", "/view/histogram", "/view/rows", "/view/row", "/view/pairs", "/view/outputs", "/view/export"]));
     expect(faults).toEqual([]);
     await context.close();
     await served.stop();
@@ -749,7 +880,8 @@ describe("unusual data", () => {
       };
       for (const view of viewNames) expect(await shown(`#view=${view}`)).not.toContain(texts.errors.title);
       expect(await shown("#view=compare")).toContain(texts.compare.none);
-      expect(await shown("#view=row&row=9")).toContain("there is no row 9");
+      await shown("#view=rows&row=9");
+      expect(await page.textContent(".drawer")).toContain("there is no row 9");
     });
   });
 

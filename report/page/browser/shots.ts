@@ -19,7 +19,7 @@ test("pictures", async () => {
         const { page } = await openPage(context, address);
         await settle(page);
         await before?.(page);
-        await page.screenshot({ path: join(shots, `${name}-${theme}-${width}.png`), fullPage: true });
+        await page.screenshot({ path: join(shots, `${name}-${theme}-${width}.png`), fullPage: !address.includes("row=") }); // what is open beside has the window's height
         await page.close();
       };
       for (const view of viewNames) await shoot(view, at(file, view));
@@ -27,6 +27,10 @@ test("pictures", async () => {
       await shoot("overview-filtered", at(file, "overview", filter));
       await shoot("errors-filtered", at(file, "errors", filter + "&trend=tuned.jsonl"));
       await shoot("rows-filtered", at(file, "rows", filter));
+      await shoot("row", at(file, "rows", "&row=9"));
+      await shoot("columns", at(file, "rows", "&cols=field.output%0Afield.source%0Alabel%0Aprobability.Vague"), (page) => page.click(".chooser summary"));
+      await shoot("outputs-differ", at(file, "outputs", "&differ=1&by=run"));
+      await shoot("outputs-row", at(file, "outputs", "&row=9"));
       await shoot("panel", at(file, "rows", filter), (page) => page.click("#filter-toggle"));
       await context.close();
     }

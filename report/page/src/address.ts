@@ -2,7 +2,7 @@
 
 import type { Catalog, Condition, Filter, Sort } from "./contract";
 
-export const views = ["overview", "errors", "rows", "compare", "row", "measured"] as const;
+export const views = ["overview", "errors", "rows", "outputs", "compare", "measured"] as const;
 export type View = (typeof views)[number];
 
 export interface State {
@@ -43,7 +43,7 @@ export function readAddress(hash: string): State {
     const dot = name.indexOf(".");
     const kind = dot < 0 ? name : name.slice(0, dot);
     const key = name.slice(dot + 1);
-    if (name === "view") state.view = views.find((v) => v === value) ?? "overview";
+    if (name === "view") state.view = views.find((v) => v === value) ?? (value === "row" ? "rows" : "overview"); // a row had a view of its own
     else if (name === "q") state.filter.search = value;
     else if (dot > 0 && (kind === "any" || kind === "all" || kind === "none")) {
       const c = entry<Condition>(facets, key, {});

@@ -7,13 +7,15 @@ import { Format, type Source } from "./contract";
 import { FilterBar, FilterPanel, searchId } from "./filterpanel";
 import { LocalSource } from "./local";
 import { keepToken, RemoteSource, takeToken, TokenError } from "./remote";
-import { makePage, PageContext, usePage } from "./state";
+import { makePage, PageContext, type Page } from "./state";
 import { texts } from "./texts";
+import { move, reach } from "./ui";
 import { Compare } from "./views/compare";
 import { Errors } from "./views/errors";
 import { Measured } from "./views/measured";
 import { Overview } from "./views/overview";
-import { Row } from "./views/row";
+import { Outputs } from "./views/outputs";
+import { closeId, Drawer } from "./views/row";
 import { Rows } from "./views/rows";
 
 export function App({ block }: { block: HTMLElement | null }) {
@@ -117,7 +119,7 @@ function Shell({ source }: { source: Source }) {
         else if (panel) {
           setPanel(false);
           document.getElementById("filter-toggle")?.focus();
-        }
+        } else if (!keys) document.getElementById(closeId)?.click();
         return;
       }
       if (typing || keys) return;
@@ -140,7 +142,7 @@ function Shell({ source }: { source: Source }) {
         <nav aria-label={texts.nav}>
           <ul>
             {views.map((v) => (
-              <li key={v}><a href={page.href({ view: v, params: v === state.view ? state.params : keptFor(v, state) })} aria-current={v === state.view ? "page" : undefined}>{texts.views[v]}</a></li>
+              <li key={v}><a href={page.href({ view: v })} aria-current={v === state.view ? "page" : undefined}>{texts.views[v]}</a></li>
             ))}
           </ul>
         </nav>
@@ -156,6 +158,7 @@ function Shell({ source }: { source: Source }) {
         {unknown.length > 0 && <p class="note" role="alert">{texts.errors.unknown(unknown)}</p>}
         <Guard key={state.view}><ViewOf view={state.view} /></Guard>
       </main>
+      {state.params["row"] !== undefined && <Drawer />}
       <footer>
         {catalog.notes.length > 0 && (
           <details open={catalog.notes.length < 4}><summary>{texts.notes}</summary><ul>{catalog.notes.map((n, i) => <li key={i}>{n}</li>)}</ul></details>
@@ -167,27 +170,13 @@ function Shell({ source }: { source: Source }) {
   );
 }
 
-/** A row stays chosen while its list is looked at. */
-function keptFor(view: View, state: State): Record<string, string> {
-  const { row, sort } = state.params;
-  const kept: Record<string, string> = {};
-  if (view === "row" && row !== undefined) kept["row"] = row;
-  if (sort !== undefined && (view === "row" || view === "rows")) kept["sort"] = sort;
-  return kept;
-}
-
 /** Does what a key stands for; whether it stands for anything. */
-function press(key: string, page: ReturnType<typeof usePage>, open: { panel: () => void; keys: () => void }): boolean {
+function press(key: string, page: Page, open: { panel: () => void; keys: () => void }): boolean {
   const view = views[Number(key) - 1];
   if (view) {
-    page.go({ view, params: view === page.state.view ? page.state.params : keptFor(view, page.state) });
+    page.go({ view });
     return true;
   }
-  const click = (selector: string) => {
-    const link = document.querySelector<HTMLElement>(selector);
-    link?.click();
-    return link !== null;
-  };
   switch (key) {
     case "/":
       document.getElementById(searchId)?.focus();
@@ -198,25 +187,28 @@ function press(key: string, page: ReturnType<typeof usePage>, open: { panel: () 
     case "f":
       open.panel();
       return true;
-    case "u":
-      return click('a[data-go="list"]');
     case "j":
-    case "ArrowRight":
-      if (page.state.view === "row") return click('a[data-go="next"]');
-      return key === "j" && focusTable();
     case "k":
+      return walk(key, page);
+    case "ArrowDown":
+    case "ArrowUp":
     case "ArrowLeft":
-      return page.state.view === "row" && click('a[data-go="previous"]');
+    case "ArrowRight":
+      return page.state.params["row"] !== undefined && !document.activeElement?.closest("aside") && walk(key, page);
     default:
       return false;
   }
 }
 
-/** The first key of a walk through a table: to its first line. */
-function focusTable(): boolean {
-  const stop = document.querySelector<HTMLElement>('main tbody [data-roving="here"]');
-  stop?.focus();
-  return stop !== null;
+/** From outside of a list: moves from the row that is open to another one, or reaches the list. */
+function walk(key: string, page: Page): boolean {
+  const open = document.querySelector<HTMLElement>('main tbody a[aria-current="true"]');
+  const stop = open ?? document.querySelector<HTMLElement>('main tbody [data-roving="here"]');
+  const table = stop?.closest("table");
+  if (!stop || !table) return false;
+  if (open) return move(table, stop, key, page);
+  reach(table, stop, page);
+  return true;
 }
 
 function ViewOf({ view }: { view: View }) {
@@ -227,10 +219,10 @@ function ViewOf({ view }: { view: View }) {
       return <Errors />;
     case "rows":
       return <Rows />;
+    case "outputs":
+      return <Outputs />;
     case "compare":
       return <Compare />;
-    case "row":
-      return <Row />;
     case "measured":
       return <Measured />;
   }

@@ -43,6 +43,7 @@ export interface Field {
   name: string;
   definition: string;
   judged: boolean;
+  group?: boolean;
 }
 
 export const RoleNone = "none";
@@ -171,14 +172,13 @@ export interface RowSummary {
   id: string;
   run: number;
   text: string;
+  fields: Record<string, string>;
   facets: Record<string, number[]>;
   measures: Record<string, number>;
 }
 
 export interface RowQuery {
   n: number;
-  filter: Filter;
-  sort: Sort;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -188,10 +188,20 @@ export interface RowDetail {
   row: RowSummary;
   record: Json;
   partners: RowSummary[];
-  position: number;
+}
+
+export interface OutputsQuery {
+  filter: Filter;
+  by: string;
+  differ?: string;
+  offset: number;
+  limit: number;
+}
+
+export interface Outputs {
   total: number;
-  previous: number;
-  next: number;
+  without: number;
+  rows: RowSummary[][];
 }
 
 export interface Side {
@@ -304,6 +314,7 @@ export interface Source {
   rows(q: RowsQuery, signal?: AbortSignal): Promise<RowsPage>;
   row(q: RowQuery, signal?: AbortSignal): Promise<RowDetail>;
   pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs>;
+  outputs(q: OutputsQuery, signal?: AbortSignal): Promise<Outputs>;
   /** The records that the filter chooses, as a file. */
   export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob>;
 }

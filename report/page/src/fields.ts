@@ -1,6 +1,6 @@
 // Texts of rows: fields in records, and the words that are searched.
 
-import type { Catalog, Field, Json, JsonObject } from "./contract";
+import type { Catalog, Field, Json, JsonObject, RowSummary } from "./contract";
 
 /** The text of a value: of lists the first one, of {"text": …} that, three levels deep. "" if there is none. */
 export function textOf(value: Json | undefined): string {
@@ -68,6 +68,15 @@ export function fieldTexts(catalog: Catalog, run: number, record: Json, field: F
   const one = column(record, columnOf(catalog, run, field));
   if (one !== undefined) return [chatText(one, field.judged) ?? textOf(one)];
   return [`${field.name}_a`, `${field.name}_b`].map((name) => column(record, name)).filter((v) => v !== undefined).map(textOf);
+}
+
+/** The characters that a list has of a field (report/view's maxText). */
+export const summaryLength = 200;
+
+/** A field of a row in a list, with a sign where it may be cut. */
+export function listedText(row: RowSummary, field: Field): string {
+  const text = field.judged ? row.text : row.fields[field.name] ?? "";
+  return Array.from(text).length < summaryLength ? text : `${text}…`;
 }
 
 /** The first n characters (code points) of a text. */

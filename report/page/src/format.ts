@@ -44,3 +44,11 @@ export function shareInterval(i: Interval): string {
 export function pValue(p: number): string {
   return p < 0.001 ? "< 0.001" : p.toFixed(3);
 }
+
+const longestId = 24;
+
+/** A name that tells rows apart, of which a long one keeps both ends. */
+export function shortened(id: string): string {
+  const letters = Array.from(id);
+  return letters.length <= longestId ? id : `${letters.slice(0, 13).join("")}…${letters.slice(-10).join("")}`;
+}

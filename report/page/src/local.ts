@@ -2,12 +2,12 @@
 
 import type {
   Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
-  PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
+  Outputs, OutputsQuery, PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
 } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
 import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
 import { csv } from "./files";
-import { beginning, fieldTexts, fold, hasWord, words } from "./fields";
+import { beginning, fieldTexts, fold, hasWord, summaryLength, words } from "./fields";
 
 export class LocalSource implements Source {
   private readonly facets = new Map<string, Facet>();
@@ -149,17 +149,7 @@ export class LocalSource implements Source {
 
   async row(q: RowQuery): Promise<RowDetail> {
     if (!(q.n >= 0 && q.n < this.size)) throw new Error(`there is no row ${q.n}`);
-    const list = this.list(q.filter, q.sort);
-    const position = list.indexOf(q.n);
-    return {
-      row: this.summary(q.n),
-      record: this.records.at(q.n),
-      partners: this.partners(q.n),
-      position,
-      total: list.length,
-      previous: position > 0 ? list[position - 1]! : -1,
-      next: position >= 0 && position + 1 < list.length ? list[position + 1]! : -1,
-    };
+    return { row: this.summary(q.n), record: this.records.at(q.n), partners: this.partners(q.n) };
   }
 
   async pairs(q: PairsQuery): Promise<Pairs> {
@@ -193,8 +183,7 @@ export class LocalSource implements Source {
       all.push([r, partner]);
     }
     const aloneB = b.length - all.length;
-    const chosen = new Uint8Array(this.size);
-    for (const r of this.select(q.filter)) chosen[r] = 1;
+    const chosen = this.flags(q.filter);
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
     const places = this.places(facet);
     const isUnknown = facet.values.map((v) => v.role === RoleUnknown);
@@ -263,6 +252,57 @@ export class LocalSource implements Source {
     };
   }
 
+  async outputs(q: OutputsQuery): Promise<Outputs> {
+    if (q.by !== "run" && q.by !== "system") throw new Error(`columns of outputs are runs or systems, not values of ${q.by}`);
+    const own = q.filter.facets?.[q.by];
+    const shown = this.flags(own ? { facets: { [q.by]: own } } : {});
+    const chosen = this.flags(q.filter);
+    const differ = this.differ(q.differ);
+    const columns = this.places(this.facet(q.by));
+    const rows = this.outputLines(q.by).map((line) => line.filter((r) => shown[r]))
+      .filter((line) => line.some((r) => chosen[r]) && differ(line));
+    return {
+      total: rows.length,
+      without: this.select(q.filter).filter((r) => columns[r]!.length === 0).length,
+      rows: rows.slice(q.offset, q.offset + q.limit).map((line) => line.map((r) => this.summary(r))),
+    };
+  }
+
+  /** Rows that stand beside each other as the columns of a facet, in the order of the lines' first rows. */
+  private outputLines(by: string): number[][] {
+    const { id, input } = this.data.rows;
+    const keys = by === "run" && new Set(id).size < this.size ? id : input;
+    const columns = this.places(this.facet(by));
+    const taken = new Map<string, number>(); // rows by key and column
+    const of = new Map<string | number, number[][]>(); // lines by key
+    const lines: number[][] = [];
+    for (let r = 0; r < this.size; r++) {
+      const column = columns[r]![0];
+      if (column === undefined) continue;
+      const key = keys[r]!;
+      const place = `${column} ${key}`;
+      const nth = taken.get(place) ?? 0;
+      taken.set(place, nth + 1);
+      const known = of.get(key) ?? [];
+      if (nth === known.length) {
+        known.push([]);
+        lines.push(known[nth]!);
+        of.set(key, known);
+      }
+      known[nth]!.push(r);
+    }
+    return lines;
+  }
+
+  /** Whether rows differ in a facet, of those of which it is known; without a facet any do. */
+  private differ(key: string | undefined): (line: number[]) => boolean {
+    if (!key) return () => true;
+    const facet = this.facet(key);
+    const places = this.places(facet);
+    const known = (r: number) => places[r]!.some((v) => facet.values[v]!.role !== RoleUnknown);
+    return (line) => new Set(line.filter(known).map((r) => places[r]!.toSorted().join())).size > 1;
+  }
+
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
     const list = this.list(q.filter, q.sort);
     if (q.format === "csv") return new Blob([this.table(list)], { type: "text/csv" });
@@ -325,7 +365,8 @@ export class LocalSource implements Source {
   private summary(r: number): RowSummary {
     const { catalog, rows } = this.data;
     const run = rows.run[r]!;
-    const judged = catalog.fields.find((f) => f.judged);
+    const record = this.records.at(r);
+    const beginnings = catalog.fields.map((f) => ({ ...f, text: beginning(fieldTexts(catalog, run, record, f).join(" | "), summaryLength) }));
     const facets: Record<string, number[]> = {};
     for (const f of catalog.facets) {
       const places = this.places(f)[r]!;
@@ -337,8 +378,8 @@ export class LocalSource implements Source {
       if (x !== null && x !== undefined) measures[m.key] = x;
     }
     return {
-      n: r, id: rows.id[r]!, run, facets, measures,
-      text: judged ? beginning(fieldTexts(catalog, run, this.records.at(r), judged).join(" | "), 200) : "",
+      n: r, id: rows.id[r]!, run, facets, measures, text: beginnings.find((f) => f.judged)?.text ?? "",
+      fields: Object.fromEntries(beginnings.filter((f) => !f.judged && f.text !== "").map((f) => [f.name, f.text])),
     };
   }
 
@@ -366,6 +407,13 @@ export class LocalSource implements Source {
       });
     }
     return this.searchable;
+  }
+
+  /** 1 for each row that is chosen. */
+  private flags(filter: Filter): Uint8Array {
+    const chosen = new Uint8Array(this.size);
+    for (const r of this.select(filter)) chosen[r] = 1;
+    return chosen;
   }
 
   private select(filter: Filter): Int32Array {

@@ -1,8 +1,8 @@
 // A Source of what `erreval serve` answers over HTTP.
 
 import type {
-  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Pairs, PairsQuery, RowDetail, RowQuery,
-  RowsPage, RowsQuery, Sort, Source,
+  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Outputs, OutputsQuery, Pairs, PairsQuery,
+  RowDetail, RowQuery, RowsPage, RowsQuery, Sort, Source,
 } from "./contract";
 import { texts } from "./texts";
 
@@ -63,6 +63,10 @@ export class RemoteSource implements Source {
 
   pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs> {
     return this.ask("pairs", q, signal);
+  }
+
+  outputs(q: OutputsQuery, signal?: AbortSignal): Promise<Outputs> {
+    return this.ask("outputs", q, signal);
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {

@@ -2,8 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { RowSummary } from "./contract";
 import { csv, download, jsonl } from "./files";
-import { usePage, type Asked } from "./state";
+import { shortened } from "./format";
+import { usePage, type Asked, type Page } from "./state";
 import type { Interval } from "./stats";
 import { texts } from "./texts";
 
@@ -173,33 +175,38 @@ export function Scroll({ label, children }: { label: string; children: Component
   return <div class="scroll" role="region" aria-label={texts.table.scroll(label)} tabIndex={0}>{children}</div>;
 }
 
+const stopsOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("tbody a, tbody button, tbody summary")];
+
 /** One stop of the tabulator key for the body of a table; arrows, j and k, Home and End move in it. */
 export function useRoving(table: { current: HTMLTableElement | null }): void {
+  const page = usePage();
+  const latest = useRef(page);
+  latest.current = page;
   useEffect(() => {
     const root = table.current;
     if (!root) return;
-    const stops = [...root.querySelectorAll<HTMLElement>("tbody a, tbody button, tbody summary")];
-    if (!stops.some((s) => s.tabIndex === 0 && s.dataset["roving"] === "here")) {
-      stops.forEach((s, i) => mark(s, i === 0));
-      return;
-    }
-    const here = stops.find((s) => s.dataset["roving"] === "here");
+    const stops = stopsOf(root);
+    const here = stops.find((s) => s.dataset["roving"] === "here") ?? stops.find((s) => s.ariaCurrent === "true") ?? stops[0];
     for (const s of stops) mark(s, s === here);
+    const turned = root.dataset["turned"];
+    if (turned === undefined || root.closest('[aria-busy="true"]')) return;
+    delete root.dataset["turned"];
+    const stop = stops.at(turned === "next" ? 0 : -1);
+    if (stop) reach(root, stop, page);
   });
   useEffect(() => {
     const root = table.current;
     if (!root) return;
     const onKey = (e: KeyboardEvent) => {
       const from = e.target instanceof Element ? e.target.closest<HTMLElement>("a, button, summary") : null;
-      const next = from && root.tBodies[0]?.contains(from) && !e.ctrlKey && !e.metaKey && !e.altKey ? step(root, from, e.key) : undefined;
-      if (!next) return;
+      const inside = from && root.tBodies[0]?.contains(from) && !e.ctrlKey && !e.metaKey && !e.altKey;
+      if (!inside || !move(root, from, e.key, latest.current)) return;
       e.preventDefault();
       e.stopPropagation();
-      focusStop(root, next);
     };
     const onFocus = (e: FocusEvent) => {
       const at = e.target instanceof Element ? e.target.closest<HTMLElement>("tbody a, tbody button, tbody summary") : null;
-      if (at) for (const s of root.querySelectorAll<HTMLElement>("tbody a, tbody button, tbody summary")) mark(s, s === at);
+      if (at) for (const s of stopsOf(root)) mark(s, s === at);
     };
     root.addEventListener("keydown", onKey);
     root.addEventListener("focusin", onFocus);
@@ -215,35 +222,68 @@ function mark(stop: HTMLElement, here: boolean): void {
   stop.dataset["roving"] = here ? "here" : "";
 }
 
-function focusStop(root: HTMLElement, stop: HTMLElement): void {
-  for (const s of root.querySelectorAll<HTMLElement>("tbody a, tbody button, tbody summary")) mark(s, s === stop);
-  stop.focus();
+/** Goes to a stop of a table. If a row is open beside it, that of the stop is opened; the focus stays in an open row. */
+export function reach(root: HTMLTableElement, stop: HTMLElement, page: Page): void {
+  for (const s of stopsOf(root)) mark(s, s === stop);
   stop.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (!document.activeElement?.closest("aside")) stop.focus();
+  const row = stop.dataset["row"];
+  if (row !== undefined && page.state.params["row"] !== undefined) page.set({ row }, true);
+}
+
+/** Moves from a stop of a table as a key says, at its ends to another page; whether the key says so. */
+export function move(root: HTMLTableElement, from: HTMLElement, key: string, page: Page): boolean {
+  const next = step(root, from, key);
+  if (next) {
+    reach(root, next, page);
+    return true;
+  }
+  const turn = key === "j" || key === "ArrowDown" ? "next" : key === "k" || key === "ArrowUp" ? "previous" : "";
+  const button = root.closest(".card")?.querySelector<HTMLButtonElement>(`.pager [data-go="${turn}"]:enabled`);
+  if (!button) return false;
+  root.dataset["turned"] = turn; // the answer is awaited
+  button.click();
+  return true;
 }
 
 function step(root: HTMLTableElement, from: HTMLElement, key: string): HTMLElement | undefined {
   const lines = [...root.querySelectorAll("tbody tr")].map((tr) => [...tr.querySelectorAll<HTMLElement>("a, button, summary")]).filter((l) => l.length > 0);
   const y = lines.findIndex((l) => l.includes(from));
   const x = lines[y]?.indexOf(from) ?? 0;
-  const at = (line: HTMLElement[] | undefined, i: number) => line?.[Math.max(0, Math.min(i, line.length - 1))];
+  const column = (stop: HTMLElement) => stop.closest<HTMLTableCellElement>("td, th")!.cellIndex;
+  const distance = (stop: HTMLElement) => Math.abs(column(stop) - column(from)); // where cells are blank
+  const at = (line: HTMLElement[] | undefined) => line?.reduce((a, b) => (distance(b) < distance(a) ? b : a));
   switch (key) {
     case "ArrowDown":
     case "j":
-      return at(lines[y + 1], x);
+      return at(lines[y + 1]);
     case "ArrowUp":
     case "k":
-      return at(lines[y - 1], x);
+      return at(lines[y - 1]);
     case "ArrowRight":
       return lines[y]?.[x + 1];
     case "ArrowLeft":
       return lines[y]?.[x - 1];
     case "Home":
-      return at(lines[0], x);
+      return at(lines[0]);
     case "End":
-      return at(lines.at(-1), x);
+      return at(lines.at(-1));
     default:
       return undefined;
   }
+}
+
+/** Opens a row beside the list that it stands in. */
+export function RowLink({ n, children, title }: { n: number; children: ComponentChildren; title?: string }) {
+  const page = usePage();
+  const { params } = page.state;
+  const row = String(n);
+  return <a href={page.href({ params: { ...params, row } })} data-row={row} aria-current={params["row"] === row ? "true" : undefined} title={title}>{children}</a>;
+}
+
+/** A row's id, which opens the row: of a long one both ends. */
+export function RowId({ of }: { of: RowSummary }) {
+  return <RowLink n={of.n} title={of.id}>{shortened(of.id)}</RowLink>;
 }
 
 /** A share as a bar with its interval. The figures stand beside it. */

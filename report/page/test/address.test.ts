@@ -28,6 +28,10 @@ describe("the address", () => {
     expect(readAddress("")).toEqual({ view: "overview", filter: {}, params: {} });
   });
 
+  test("of the view that rows had opens the row in the list", () => {
+    expect(readAddress("#view=row&row=9&sort=-id")).toEqual({ view: "rows", filter: {}, params: { row: "9", sort: "-id" } });
+  });
+
   test("names a key such as __proto__ without harm", () => {
     const { filter } = readAddress("#view=rows&any.__proto__=x&any.constructor=y");
     expect(Object.getPrototypeOf(filter)).toBe(Object.prototype);
@@ -88,7 +92,17 @@ describe("a sample", () => {
     const source = new LocalSource(sample(40));
     await expect(source.counts({ filter: {}, facet: "nothing" })).rejects.toThrow('"nothing"');
     await expect(source.counts({ filter: {}, facet: "run", by: "label" })).rejects.toThrow("several values");
-    await expect(source.row({ n: 40, filter: {}, sort: { key: "row" } })).rejects.toThrow("no row 40");
+    await expect(source.row({ n: 40 })).rejects.toThrow("no row 40");
     await expect(source.histogram({ filter: { ranges: { gone: { min: 1 } } }, measure: "severity" })).rejects.toThrow('"gone"');
   });
+});
+
+test("outputs of runs that share no id stand beside each other by their inputs", async () => {
+  const data = sample(16); // two runs of two inputs, each by four systems
+  const lines = async () => (await new LocalSource(data).outputs({ by: "run", filter: {}, offset: 0, limit: 100 })).rows.map((l) => l.map((r) => r.n));
+  const byId = await lines();
+  data.rows.id = data.rows.id.map((id, i) => `${id} ${i}`);
+  expect(await lines()).toEqual(byId);
+  data.rows.input[15] = 99;
+  expect(await lines()).toEqual([...byId.slice(0, 7), [7], [15]]);
 });

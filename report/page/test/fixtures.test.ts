@@ -10,13 +10,13 @@ import { parseData } from "../src/decode";
 const folder = join(import.meta.dirname, "../../view/testdata");
 const text = readFileSync(join(folder, "columns.json"), "utf8");
 const queries = JSON.parse(readFileSync(join(folder, "queries/all.json"), "utf8")) as {
-  kind: "counts" | "histogram" | "rows" | "row" | "pairs"; query: never; answer: unknown;
+  kind: "counts" | "histogram" | "rows" | "row" | "pairs" | "outputs"; query: never; answer: unknown;
 }[];
 const { data, records } = parseData(text);
 const source = new LocalSource(data as Data, records);
 
 test("there are questions of every kind", () => {
-  expect(new Set(queries.map((q) => q.kind))).toEqual(new Set(["counts", "histogram", "rows", "row", "pairs"]));
+  expect(new Set(queries.map((q) => q.kind))).toEqual(new Set(["counts", "histogram", "rows", "row", "pairs", "outputs"]));
 });
 
 describe("answers are those of report/view", () => {

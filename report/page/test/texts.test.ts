@@ -3,9 +3,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, gunzip, parseData } from "../src/decode";
-import { beginning, column, fold, hasWord, textOf, words } from "../src/fields";
+import { beginning, column, fold, hasWord, listedText, textOf, words } from "../src/fields";
 import { csv, jsonl } from "../src/files";
-import { number, percent, points, pValue } from "../src/format";
+import { number, percent, points, pValue, shortened } from "../src/format";
 import { quotes, segments } from "../src/highlight";
 import { LocalSource } from "../src/local";
 import { short } from "../src/charts";
@@ -166,4 +166,21 @@ test("no source makes markup or program of text", () => {
   for (const f of files) {
     expect(readFileSync(join(folder, f), "utf8"), f).not.toMatch(/innerHTML|outerHTML|dangerouslySet|insertAdjacent|document\.write|\beval\b|new Function|srcdoc/i);
   }
+});
+
+describe("what lists shorten", () => {
+  test("long ids keep both ends, in whole characters", () => {
+    expect(shortened("a".repeat(24))).toBe("a".repeat(24));
+    expect(shortened("\u{1F600}".repeat(30))).toBe(`${"\u{1F600}".repeat(13)}…${"\u{1F600}".repeat(10)}`);
+  });
+
+  test("texts that may be cut say so", async () => {
+    const row = (await new LocalSource(sample(4)).rows({ filter: {}, sort: { key: "row" }, offset: 0, limit: 1 })).rows[0]!;
+    const field = (name: string, judged: boolean) => ({ name, definition: "", judged });
+    expect(row.fields["source"]).toHaveLength(200);
+    expect(listedText(row, field("source", false))).toBe(`${row.fields["source"]}…`);
+    expect(listedText(row, field("person", false))).toBe("Thomas Ferrand");
+    expect(listedText(row, field("output", true))).toBe(row.text);
+    expect(listedText(row, field("lost", false))).toBe("");
+  });
 });

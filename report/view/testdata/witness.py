@@ -224,16 +224,38 @@ def page(q):
 
 
 def detail(q):
-    mine, row = [r["n"] for r in ordered(q)], rows[q["n"]]
-    at = mine.index(q["n"]) if q["n"] in mine else -1
+    row = rows[q["n"]]
     partners = [r["n"] for r in rows if r["id"] == row["id"] and r["run"] != row["run"]]
     own = row["values"].get("system")
     for r in rows:
         other = r["values"].get("system")
         if own and other and own != other and r["input"] == row["input"] and r["n"] not in partners:
             partners.append(r["n"])
-    return {"row": q["n"], "partners": partners[:100], "position": at, "total": len(mine),
-            "previous": mine[at - 1] if at > 0 else -1, "next": mine[at + 1] if -1 < at < len(mine) - 1 else -1}
+    return {"row": q["n"], "partners": partners[:100]}
+
+
+def outputs(q):
+    by, f = q["by"], q["filter"]
+    column = lambda r: r["values"].get(by, [None])[0]
+    shared = len({r["id"] for r in rows}) < len(rows)
+    key = lambda r: r["id"] if by == "run" and shared else r["input"]
+    lines, before = {}, []
+    for r in rows:
+        nth = sum(1 for k, c in before if k == key(r) and c == column(r))
+        before.append((key(r), column(r)))
+        if column(r) is not None:
+            lines.setdefault((key(r), nth), []).append(r)
+    own = {"facets": {by: f.get("facets", {}).get(by, {})}}
+    out = []
+    for line in lines.values():
+        line = [r for r in line if chosen(r, own)]
+        sets = [r["values"].get(q.get("differ"), []) for r in line]
+        unknown = {v["name"] for v in FACETS.get(q.get("differ"), {"values": []})["values"] if v.get("role") == "unknown"}
+        sets = {frozenset(s) for s in sets if set(s) - unknown}
+        if any(chosen(r, f) for r in line) and (not q.get("differ") or len(sets) > 1):
+            out.append([r["n"] for r in line])
+    return {"total": len(out), "without": sum(1 for r in rows if chosen(r, f) and column(r) is None),
+            "rows": out[q["offset"]:q["offset"] + q["limit"]]}
 
 
 def pairs(q):
@@ -283,7 +305,8 @@ def pairs(q):
 
 answers = []
 for asked in json.load(open("queries/all.json")):
-    answer = {"counts": counts, "histogram": histogram, "rows": page, "row": detail, "pairs": pairs}[asked["kind"]]
+    answer = {"counts": counts, "histogram": histogram, "rows": page, "row": detail, "pairs": pairs,
+              "outputs": outputs}[asked["kind"]]
     answers.append({"kind": asked["kind"], "query": asked["query"], "answer": answer(asked["query"])})
 with open("witness.json", "w") as out:
     out.write("[" + ",\n".join(json.dumps(a, ensure_ascii=False) for a in answers) + "]\n")

@@ -7,9 +7,9 @@ import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
-import { Answer, Card, DataTable, Fold, Select, type Column } from "../ui";
+import { Answer, Card, DataTable, Fold, RowId, Select, type Column } from "../ui";
 import { Contents } from "./measured";
-import { Pager, Tags } from "./rows";
+import { begins, namesOf, Pager, Tags } from "./rows";
 
 const size = 25;
 
@@ -51,7 +51,7 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
   const facets = findings(page.catalog);
   const facet = facets.find((f) => f.key === params["facet"]) ?? facets[0];
   const value = facet?.values.find((v) => v.name === params["value"])?.name ?? "";
-  const from = Math.max(0, Math.trunc(Number(params["from"] ?? 0)) || 0);
+  const from = begins(params["from"]);
   const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, filter, from], async (s, signal) =>
     facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), offset: from, limit: size }, signal));
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
@@ -171,14 +171,13 @@ function Measures({ pairs }: { pairs: Pairs }) {
 
 function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; value: string; from: number }) {
   const page = usePage();
-  const open = (r: RowSummary) => page.href({ view: "row", params: { row: String(r.n) } });
   const columns: Column<[RowSummary, RowSummary]>[] = [
-    { key: "id", title: `${texts.rowsView.id} A`, value: ([a]) => a.id, show: ([a]) => <a href={open(a)}>{a.id}</a> },
+    { key: "id", title: `${texts.rowsView.id} A`, value: ([a]) => a.id, show: ([a]) => <RowId of={a} /> },
     { key: "ta", title: `${texts.rowsView.text} A`, value: ([a]) => a.text, show: ([a]) => <span class="text">{a.text}</span> },
-    { key: "va", title: `${facet.title} A`, value: ([a]) => names(a, facet), show: ([a]) => <Tags row={a} facet={facet.key} /> },
-    { key: "idb", title: `${texts.rowsView.id} B`, value: ([, b]) => b.id, show: ([, b]) => <a href={open(b)}>{b.id}</a> },
+    { key: "va", title: `${facet.title} A`, value: ([a]) => namesOf(a, facet), show: ([a]) => <Tags row={a} facet={facet.key} /> },
+    { key: "idb", title: `${texts.rowsView.id} B`, value: ([, b]) => b.id, show: ([, b]) => <RowId of={b} /> },
     { key: "tb", title: `${texts.rowsView.text} B`, value: ([, b]) => b.text, show: ([, b]) => <span class="text">{b.text}</span> },
-    { key: "vb", title: `${facet.title} B`, value: ([, b]) => names(b, facet), show: ([, b]) => <Tags row={b} facet={facet.key} /> },
+    { key: "vb", title: `${facet.title} B`, value: ([, b]) => namesOf(b, facet), show: ([, b]) => <Tags row={b} facet={facet.key} /> },
   ];
   const title = value ? texts.compare.changedIn(value) : texts.compare.changed;
   return (
@@ -192,8 +191,3 @@ function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; va
     </Card>
   );
 }
-
-function names(r: RowSummary, facet: Facet): string {
-  return (r.facets[facet.key] ?? []).map((v) => facet.values[v]?.name ?? "").join("; ");
-}
-

@@ -1,72 +1,63 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { readSort } from "../address";
 import { RoleNone } from "../contract";
 import type { Catalog, Field, Json, JsonObject, RowDetail, RowSummary } from "../contract";
 import { columnOf, fieldTexts, object, textOf } from "../fields";
 import { number } from "../format";
 import { quotes, segments, unread, type Mark } from "../highlight";
-import { facetOf, findings, useAsk, usePage, type Page } from "../state";
+import { facetOf, findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Scroll, type Column } from "../ui";
-import { pageSize, Tags } from "./rows";
+import { Tags } from "./rows";
 
-export function Row() {
+export const closeId = "close-row";
+
+/** The row that the address names, beside the list that it was opened from; over it where there is no room beside. */
+export function Drawer() {
   const page = usePage();
-  const { params, filter } = page.state;
-  const sort = readSort(params["sort"]);
-  const n = params["row"] === undefined ? NaN : Number(params["row"]);
-  const first = useAsk("first", [filter, sort, Number.isNaN(n)], async (s, signal) =>
-    Number.isNaN(n) ? (await s.rows({ filter, sort, offset: 0, limit: 1 }, signal)).rows[0] : undefined);
-  const asked = useAsk("row", [Number.isNaN(n) ? null : n, filter, sort], async (s, signal) => (Number.isNaN(n) ? undefined : s.row({ n, filter, sort }, signal)));
-  if (Number.isNaN(n)) {
-    return (
-      <p class="note">
-        {texts.row.none}{" "}
-        {first.data && <a href={page.href({ params: { ...params, row: String(first.data.n) } })}>{texts.row.first}</a>}
-      </p>
-    );
-  }
-  return <Answer of={asked}>{(detail) => detail && <Detail of={detail} />}</Answer>;
+  const text = page.state.params["row"] ?? "";
+  const n = /^\d+$/.test(text) ? Number(text) : -1;
+  const asked = useAsk("row", n, (s, signal) => s.row({ n }, signal));
+  const inList = () => document.querySelector<HTMLElement>(`main a[data-row="${n}"]`);
+  useEffect(() => {
+    if (matchMedia(narrow).matches) document.getElementById(closeId)?.focus();
+    inList()?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, []);
+  const close = () => {
+    inList()?.focus();
+    page.set({ row: "" });
+  };
+  return (
+    <aside class="drawer" aria-label={texts.row.title}>
+      <button type="button" id={closeId} aria-label={texts.row.close} title={texts.row.close} onClick={close}>×</button>
+      <Answer of={asked}>{(detail) => <Detail of={detail} />}</Answer>
+    </aside>
+  );
 }
 
+const narrow = "(max-width: 900px)"; // as in the style
+
 function Detail({ of }: { of: RowDetail }) {
-  const page = usePage();
-  const { catalog } = page;
+  const { catalog } = usePage();
   const { row, record } = of;
-  const go = (n: number) => page.href({ params: { ...page.state.params, row: String(n) } });
   const marks = marksOf(catalog, row, record);
   const issue = object(object(record)?.["issues"]);
   const diagnosis = object(object(record)?.["diagnosis"]);
   return (
     <>
-      <div class="row-head">
-        <div class="row-title">
-          <h2>{row.id}</h2>
-          <p class="sub">{[catalog.runs[row.run]?.name, valueOf(catalog, row, "system")].filter(Boolean).join(" · ")}</p>
-        </div>
-        <div class="buttons">
-          <Go direction="previous" title={texts.row.previous} n={of.previous} href={go} />
-          <span role="status">{of.position >= 0 ? texts.row.position(of.position, of.total) : texts.row.outside}</span>
-          <Go direction="next" title={texts.row.next} n={of.next} href={go} />
-        </div>
-        <div class="buttons">
-          <a class="button" data-go="list" href={page.href({ view: "rows", params: listOf(page, of) })}>{texts.row.back}</a>
+      <div class="row-title">
+        <h2>{row.id}</h2>
+        <p class="sub">{[catalog.runs[row.run]?.name, valueOf(catalog, row, "system")].filter(Boolean).join(" · ")}</p>
+        <p class="buttons">
           <Copy label={texts.row.copyId} text={row.id} />
           {catalog.review && <a class="button" href={safeAddress(catalog.review)}>{texts.row.review}</a>}
-        </div>
+        </p>
       </div>
-      <div class="row-grid">
-        <div>
-          <Card title={texts.row.fields}><Fields run={row.run} record={record} marks={marks} /></Card>
-          {issue && <Issue of={issue} />}
-        </div>
-        <div>
-          {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
-          <Probabilities row={row} />
-        </div>
-      </div>
+      <Card title={texts.row.fields}><Fields run={row.run} record={record} marks={marks} /></Card>
+      {issue && <Issue of={issue} />}
+      {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
+      <Probabilities row={row} />
       <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
       <Scores of={of} />
       <Verdicts record={record} />
@@ -78,22 +69,9 @@ function Detail({ of }: { of: RowDetail }) {
   );
 }
 
-/** The list in which the row stands, at its page. */
-function listOf(page: Page, of: RowDetail): Record<string, string> {
-  const sort = page.state.params["sort"];
-  const from = Math.floor(of.position / pageSize) * pageSize;
-  return { at: String(of.row.n), ...(sort ? { sort } : {}), ...(from > 0 ? { from: String(from) } : {}) };
-}
-
 /** Links lead to pages alone. */
 export function safeAddress(address: string): string {
   return /^(https?:\/\/|\/(?!\/)|#)/.test(address) ? address : "#";
-}
-
-function Go({ direction, title, n, href }: { direction: string; title: string; n: number; href: (n: number) => string }) {
-  const arrow = direction === "next" ? "→" : "←";
-  if (n < 0) return <span class="button off" aria-hidden="true">{arrow}</span>;
-  return <a class="button" data-go={direction} href={href(n)} title={title} aria-label={title}>{arrow}</a>;
 }
 
 export function Copy({ label, text }: { label: string; text: string }) {
@@ -111,7 +89,7 @@ export function Copy({ label, text }: { label: string; text: string }) {
   return <button type="button" onClick={copy}><span role="status">{done || label}</span></button>;
 }
 
-function valueOf(catalog: Catalog, row: RowSummary, facet: string): string {
+export function valueOf(catalog: Catalog, row: RowSummary, facet: string): string {
   const place = row.facets[facet]?.[0];
   return place === undefined ? "" : (facetOf(catalog, facet)?.values[place]?.name ?? "");
 }

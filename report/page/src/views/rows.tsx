@@ -1,16 +1,17 @@
-import { Fragment } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
-import type { Catalog, Filter, RowSummary } from "../contract";
+import type { Facet, Filter, Measure, RowSummary } from "../contract";
+import { listedText } from "../fields";
 import { download } from "../files";
 import { number } from "../format";
 import { ShareTable } from "../shares";
-import { findings, useAsk, usePage } from "../state";
+import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
-import { Answer, Card, Export, Fold, Scroll, Select, Tag, useRoving } from "../ui";
+import { Answer, Card, Export, Fold, RowId, Scroll, Select, Tag, useRoving } from "../ui";
 
-export const pageSize = 50;
+const pageSize = 50;
 
 export function Rows() {
   const page = usePage();
@@ -41,7 +42,7 @@ function certain(filter: Filter, facet: string): string[] {
 }
 
 /** The place of a list in the address: where it begins. */
-function begins(text: string | undefined): number {
+export function begins(text: string | undefined): number {
   const n = Number(text ?? 0);
   return Number.isSafeInteger(n) && n > 0 ? n : 0;
 }
@@ -83,83 +84,126 @@ function List() {
 export function Pager({ offset, total, onGo, step = pageSize }: { offset: number; total: number; onGo: (from: number) => void; step?: number }) {
   return (
     <div class="pager">
-      <button type="button" disabled={offset === 0} onClick={() => onGo(Math.max(0, offset - step))}>{texts.rowsView.previous}</button>
+      <button type="button" data-go="previous" disabled={offset === 0} onClick={() => onGo(Math.max(0, offset - step))}>{texts.rowsView.previous}</button>
       <span role="status">{texts.rowsView.page(offset + 1, Math.min(total, offset + step), total)}</span>
-      <button type="button" disabled={offset + step >= total} onClick={() => onGo(offset + step)}>{texts.rowsView.next}</button>
+      <button type="button" data-go="next" disabled={offset + step >= total} onClick={() => onGo(offset + step)}>{texts.rowsView.next}</button>
     </div>
   );
 }
 
-/** Numbers that a list has columns for: scores, else those that rows are sorted or filtered by. */
-function numbersOf(catalog: Catalog, named: string[]): Catalog["measures"] {
-  const scores = catalog.measures.filter((m) => m.key.startsWith("score.")).slice(0, 8);
-  const others = catalog.measures.filter((m) => named.includes(m.key) && !scores.includes(m));
-  return [...others, ...scores];
+/** A column that the list of rows may have. */
+interface Choice {
+  key: string;
+  title: string;
+  usual: boolean; // shown where no columns are chosen
+  sorts: boolean;
+  most?: boolean; // the first click begins with the most
+  class?: "text" | "numeric";
+  cell: (row: RowSummary) => ComponentChildren;
+}
+
+const mostScores = 8; // that are shown where no columns are chosen
+
+/** Fields, what was found, where rows come from, numbers. */
+function choicesOf({ catalog, state }: Page, rows: RowSummary[]): Choice[] {
+  const asked = [readSort(state.params["sort"]).key, ...Object.keys(state.filter.ranges ?? {})];
+  const found = findings(catalog);
+  const origin = ["system", "run"].flatMap((key) => facetOf(catalog, key) ?? []).filter((f) => f.key !== "run" || catalog.runs.length > 1);
+  const others = catalog.facets.filter((f) => !found.includes(f) && !["system", "run"].includes(f.key));
+  const isScore = (m: Measure) => m.key.startsWith("score.");
+  const scores = catalog.measures.filter(isScore);
+  const has = (f: Facet) => rows.some((r) => r.facets[f.key]?.length);
+  const facet = (f: Facet, usual: boolean): Choice => ({
+    key: f.key, title: facetTitle(f), usual, sorts: true, most: f.multi,
+    cell: (r) => (found.includes(f) ? <Tags row={r} facet={f.key} /> : namesOf(r, f)),
+  });
+  return [
+    ...[...catalog.fields].sort((a, b) => Number(b.judged) - Number(a.judged)).map((f): Choice => ({
+      key: `field.${f.name}`, title: f.name, usual: f.judged, sorts: false, class: "text", cell: (r) => listedText(r, f),
+    })),
+    ...found.map((f) => facet(f, has(f) && (!f.key.startsWith("verdict.") || asked.includes(f.key)))),
+    ...origin.map((f) => facet(f, true)), ...others.map((f) => facet(f, false)),
+    ...[...catalog.measures.filter((m) => !isScore(m)), ...scores].map((m): Choice => ({
+      key: m.key, title: measureTitle(m), sorts: true, most: true, class: "numeric", cell: (r) => number(r.measures[m.key]),
+      usual: asked.includes(m.key) || (scores.indexOf(m) >= 0 && scores.indexOf(m) < mostScores && rows.some((r) => r.measures[m.key] !== undefined)),
+    })),
+  ];
 }
 
 function RowTable({ rows }: { rows: RowSummary[] }) {
   const page = usePage();
-  const { catalog, state } = page;
-  const sort = readSort(state.params["sort"]);
+  const { params } = page.state;
   const table = useRef<HTMLTableElement>(null);
   useRoving(table);
-  const found = findings(catalog).filter((f) => !f.key.startsWith("verdict.") || f.key === sort.key);
-  const shown = found.filter((f) => rows.some((r) => r.facets[f.key]?.length));
-  const system = catalog.facets.find((f) => f.key === "system");
-  const asked = [sort.key, ...Object.keys(state.filter.ranges ?? {})];
-  const measures = numbersOf(catalog, asked).filter((m) => asked.includes(m.key) || rows.some((r) => r.measures[m.key] !== undefined));
-  const open = (n: number) => page.href({ view: "row", params: { row: String(n), ...(state.params["sort"] ? { sort: state.params["sort"] } : {}) } });
-  const last = useRef(state.params["at"]);
-  useEffect(() => {
-    // from a row back to the list: the focus is where it was
-    const at = last.current && table.current?.querySelector<HTMLElement>(`a[data-row="${Number(last.current)}"]`);
-    if (at) at.focus();
-    last.current = undefined;
-  }, []);
-  // most: the first click begins with the most
-  const heading = (title: string, key: string, as: { numeric?: boolean; most?: boolean } = {}) => {
-    const numeric = as.numeric ?? false;
-    const most = as.most ?? numeric;
-    const here = sort.key === key;
-    return (
-      <th scope="col" class={numeric ? "numeric" : ""} aria-sort={here ? (sort.descending ? "descending" : "ascending") : "none"}>
-        <button type="button" class="sort" title={texts.table.sort(title)}
-          onClick={() => page.set({ sort: here && (sort.descending ?? false) !== most ? "" : writeSort({ key, descending: here ? !sort.descending : most }), from: "" })}>
-          {title}<span class="arrow" aria-hidden="true">{here ? (sort.descending ? "▼" : "▲") : ""}</span>
-        </button>
-      </th>
-    );
+  const choices = choicesOf(page, rows);
+  const chosen = params["cols"]?.split("\n");
+  const shown = choices.filter((c) => chosen?.includes(c.key) ?? c.usual);
+  return (
+    <>
+      <Chooser choices={choices} shown={shown} />
+      <Scroll label={texts.rowsView.caption}>
+        <table ref={table} class="rows">
+          <caption class="hidden">{texts.rowsView.caption}</caption>
+          <thead>
+            <tr>
+              <Heading of={{ key: "id", title: texts.rowsView.id, sorts: true }} />
+              {shown.map((c) => <Heading key={c.key} of={c} />)}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((r) => (
+              <tr key={r.n}>
+                <th scope="row"><RowId of={r} /></th>
+                {shown.map((c) => <td key={c.key} class={c.class}>{c.cell(r)}</td>)}
+              </tr>
+            ))}
+            {rows.length === 0 && <tr><td class="empty" colSpan={1 + shown.length}>{page.filtered ? texts.filter.nothing : texts.table.empty}</td></tr>}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+function Heading({ of }: { of: Pick<Choice, "key" | "title" | "sorts" | "class" | "most"> }) {
+  const page = usePage();
+  const { key, title, most = false } = of;
+  if (!of.sorts) return <th scope="col">{title}</th>;
+  const sort = readSort(page.state.params["sort"]);
+  const here = sort.key === key;
+  const next = here && (sort.descending ?? false) !== most ? "" : writeSort({ key, descending: here ? !sort.descending : most });
+  return (
+    <th scope="col" class={of.class} aria-sort={here ? (sort.descending ? "descending" : "ascending") : "none"}>
+      <button type="button" class="sort" title={texts.table.sort(title)} onClick={() => page.set({ sort: next, from: "" })}>
+        {title}<span class="arrow" aria-hidden="true">{here ? (sort.descending ? "▼" : "▲") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+/** Chooses columns, which stand in the address. */
+function Chooser({ choices, shown }: { choices: Choice[]; shown: Choice[] }) {
+  const page = usePage();
+  const put = (c: Choice, on: boolean) => {
+    const keys = choices.filter((x) => (x === c ? on : shown.includes(x))).map((x) => x.key);
+    page.set({ cols: keys.join("\n") }, true);
   };
   return (
-    <Scroll label={texts.rowsView.caption}>
-      <table ref={table} class="rows">
-        <caption class="hidden">{texts.rowsView.caption}</caption>
-        <thead>
-          <tr>
-            {heading(texts.rowsView.id, "id")}
-            <th scope="col">{catalog.fields.find((f) => f.judged)?.name ?? texts.rowsView.text}</th>
-            {shown.map((f) => <Fragment key={f.key}>{heading(facetTitle(f), f.key, { most: f.multi })}</Fragment>)}
-            {system && heading(system.title, "system")}
-            {catalog.runs.length > 1 && heading(texts.rowsView.run, "run")}
-            {measures.map((m) => <Fragment key={m.key}>{heading(measureTitle(m), m.key, { numeric: true })}</Fragment>)}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((r) => (
-            <tr key={r.n}>
-              <th scope="row"><a href={open(r.n)} data-row={r.n}>{r.id}</a></th>
-              <td class="text">{r.text}</td>
-              {shown.map((f) => <td key={f.key}><Tags row={r} facet={f.key} /></td>)}
-              {system && <td>{(r.facets["system"] ?? []).map((v) => system.values[v]?.name ?? "").join(", ")}</td>}
-              {catalog.runs.length > 1 && <td>{catalog.runs[r.run]?.name}</td>}
-              {measures.map((m) => <td key={m.key} class="numeric">{number(r.measures[m.key])}</td>)}
-            </tr>
-          ))}
-          {rows.length === 0 && <tr><td class="empty" colSpan={3 + shown.length + measures.length}>{page.filtered ? texts.filter.nothing : texts.table.empty}</td></tr>}
-        </tbody>
-      </table>
-    </Scroll>
+    <details class="chooser">
+      <summary>{texts.rowsView.columns}</summary>
+      <div class="choices">
+        {choices.map((c) => (
+          <label key={c.key} class="check"><input type="checkbox" checked={shown.includes(c)} onChange={(e) => put(c, e.currentTarget.checked)} /> {c.title}</label>
+        ))}
+        {page.state.params["cols"] && <button type="button" onClick={() => page.set({ cols: "" }, true)}>{texts.rowsView.usual}</button>}
+      </div>
+    </details>
   );
+}
+
+/** The names of a row's values of a facet. */
+export function namesOf(row: RowSummary, facet: Facet): string {
+  return (row.facets[facet.key] ?? []).map((v) => facet.values[v]?.name ?? "").join("; ");
 }
 
 export function Tags({ row, facet }: { row: RowSummary; facet: string }) {
