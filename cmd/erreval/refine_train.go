@@ -89,7 +89,9 @@ func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Train
 	_, noLibrary := e.machine().LocateLibrary(t.library)
 	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
 		Say: t.say, Progress: t.progress}
-	o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv)
+	if o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv); err == nil {
+		o.Encoder, err = e.encoder(o.Encoder)
+	}
 	return o, errors.Join(noLibrary, err)
 }
 
