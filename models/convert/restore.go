@@ -88,8 +88,9 @@ func (r restorer) scaledByRow(name string) bool {
 
 // settings is the config.json.
 func (r restorer) settings(shapes map[string][]int64) ([]byte, error) {
-	words, positions := shapes["bert.embeddings.word_embeddings.weight"], shapes["bert.embeddings.position_embeddings.weight"]
-	types, inner := shapes["bert.embeddings.token_type_embeddings.weight"], shapes["bert.encoder.layer.0.intermediate.dense.weight"]
+	const tables = "bert.embeddings.%s_embeddings.weight"
+	words, positions := shapes[fmt.Sprintf(tables, "word")], shapes[fmt.Sprintf(tables, "position")]
+	types, inner := shapes[fmt.Sprintf(tables, "token_type")], shapes["bert.encoder.layer.0.intermediate.dense.weight"]
 	layers := 0
 	for shapes[fmt.Sprintf("bert.encoder.layer.%d.output.dense.weight", layers)] != nil {
 		layers++
@@ -99,8 +100,8 @@ func (r restorer) settings(shapes map[string][]int64) ([]byte, error) {
 		return nil, errors.New("the weights of this graph cannot be trained on: it is not one that erreval made of a BERT " +
 			"as int8; take an encoder's checkpoint")
 	}
-	c := map[string]any{"model_type": "bert", "architectures": []string{"BertForSequenceClassification"}, "vocab_size": words[0],
-		"hidden_size": words[1], "num_hidden_layers": layers, "num_attention_heads": key.dims[0],
+	c := map[string]any{"model_type": "bert", "architectures": []string{"BertForSequenceClassification"},
+		"vocab_size": words[0], "hidden_size": words[1], "num_hidden_layers": layers, "num_attention_heads": key.dims[0],
 		"intermediate_size": inner[0], "max_position_embeddings": positions[0], "type_vocab_size": types[0],
 		"hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0}
 	for _, n := range r.nodes {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
-	"github.com/erreval/erreval/training/review"
 )
 
 // madeOfFile in the folder of a run says what it is made of: a madeOf.
@@ -25,7 +24,7 @@ type madeOf map[string]any
 // yamlNames of settings that TrainConfig calls otherwise.
 var yamlNames = map[string]string{"rate": "learning_rate", "maxtokens": "max_tokens"}
 
-// madeOf is what this run depends on, as it comes back from JSON.
+// madeOf is what this run depends on, its settings as they come back from JSON.
 func (t *training) madeOf(train, dev []byte) (madeOf, error) {
 	hash := func(b []byte) string {
 		sum := sha256.Sum256(b)
@@ -36,8 +35,8 @@ func (t *training) madeOf(train, dev []byte) (madeOf, error) {
 	if err = errors.Join(err, json.Unmarshal(data, &settings)); err != nil {
 		return nil, err
 	}
-	out := madeOf{"the rows to train on": hash(train), "the development rows": hash(dev), "the taxonomy": t.w.Taxonomy.Hash(),
-		"trainer": words.QuoteAll(t.o.Trainer), "encoder's folder": t.o.Encoder,
+	out := madeOf{"the rows to train on": hash(train), "the development rows": hash(dev),
+		"the taxonomy": t.w.Taxonomy.Hash(), "trainer": words.QuoteAll(t.o.Trainer), "encoder's folder": t.o.Encoder,
 		"weights to begin with": t.init(TaskIdentifier)}
 	for name, v := range settings {
 		name = strings.ToLower(name)
@@ -111,9 +110,4 @@ func (t *training) standing(task string) Standing { return readStanding(filepath
 // wantsVerifier tells whether a verifier is trained: in a training that is finished early, one that was begun.
 func (t *training) wantsVerifier() bool {
 	return t.w.Config.Train.Verifier && !(t.o.Finish && t.standing(TaskVerifier).Best == nil)
-}
-
-// writeMadeOf keeps what this run depends on, for checkLost of a later one.
-func (t *training) writeMadeOf(m madeOf) error {
-	return review.WriteJSON(filepath.Join(t.work, madeOfFile), m)
 }

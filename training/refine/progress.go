@@ -181,13 +181,13 @@ func (w *Workspace) Plan(command []string, encoder string, rows, dev int) *Train
 	if c.Verifier {
 		p.Steps[TaskVerifier] = c.steps(rows * (1 + c.Negatives))
 	}
-	if u, err := w.underway(); err == nil && u != nil {
-		p.measure(c, filepath.Join(u.dir, TaskIdentifier, jobFile), filepath.Join(u.dir, TaskIdentifier, progressFile))
-	}
 	all, _ := w.Iterations() // none in a workspace that cannot be read: then training says why
 	for _, n := range all {
 		dir := w.Path(IterationDir, IterationName(n))
 		p.measure(c, filepath.Join(dir, TaskIdentifier+".json"), filepath.Join(dir, TaskIdentifier+".result.json"))
+	}
+	if u, err := w.underway(); err == nil && u != nil {
+		p.measure(c, filepath.Join(u.dir, TaskIdentifier, jobFile), filepath.Join(u.dir, TaskIdentifier, progressFile))
 	}
 	return p
 }
@@ -196,14 +196,14 @@ func (w *Workspace) Plan(command []string, encoder string, rows, dev int) *Train
 func (c *TrainConfig) steps(rows int) int { return (rows + c.Batch - 1) / c.Batch * c.Epochs }
 
 // measure takes over what a step took in another training, if that was alike.
-func (p *TrainPlan) measure(c TrainConfig, jobFile, resultFile string) {
+func (p *TrainPlan) measure(c TrainConfig, settings, result string) {
 	var job Job
 	var took struct {
 		Step    int     `json:"step"`
 		Steps   int     `json:"steps"`
 		Seconds float64 `json:"seconds"`
 	}
-	for file, v := range map[string]any{jobFile: &job, resultFile: &took} {
+	for file, v := range map[string]any{settings: &job, result: &took} {
 		data, err := regularfile.Read(file, regularfile.Max)
 		if err != nil || json.Unmarshal(data, v) != nil {
 			return

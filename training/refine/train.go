@@ -15,6 +15,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // workDir holds what a training needs to go on; it is gone when the iteration stands.
@@ -189,7 +190,7 @@ func (t *training) prepare() error {
 	if err := t.furnish(train, dev); err != nil {
 		return err
 	}
-	return t.writeMadeOf(made)
+	return review.WriteJSON(filepath.Join(t.work, madeOfFile), made)
 }
 
 // furnish puts into the folder of this run what a trainer reads, and opens its log.
