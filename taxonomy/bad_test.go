@@ -21,8 +21,8 @@ var badFiles = map[string]string{
 	"dimension-twice":  `19: dimension "fit" is given twice (first on line 12)`,
 	"empty":            `1: the file is empty`,
 	"empty-definition": `8: definition: the text is missing`,
-	"edits": `8: type "Too Red": there is no edit "paint"; there are cut, repeat, loop, foreign, swap, append, scramble, deny, ` +
-		"replace\n" + `9: simulate: a list with at least one entry is expected` + "\n" +
+	"edits": `8: type "Too Red": there is no edit "paint"; there are cut, repeat, loop, foreign, swap, append, extend, scramble, ` +
+		"deny, number, name, date, lead, replace\n" + `9: simulate: a list with at least one entry is expected` + "\n" +
 		`10: type "Too Dark": texts go with the edit replace, and it needs some` + "\n" +
 		`11: type "No Error": a row without error is simulated by leaving it as it is`,
 	"empty-list":     `17: steps: a list with at least one entry is expected`,

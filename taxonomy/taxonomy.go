@@ -70,15 +70,21 @@ const (
 	EditLoop     = "loop"     // the end is said again and again
 	EditForeign  = "foreign"  // sentences of a row in another language, or that row's text alone
 	EditSwap     = "swap"     // the text of another group's row
-	EditAppend   = "append"   // another group's row behind it
+	EditAppend   = "append"   // another group's row behind it, as a turn of a dialogue
+	EditExtend   = "extend"   // sentences of another group's row behind it
 	EditScramble = "scramble" // words change places, are left out or doubled
 	EditDeny     = "deny"     // a sentence is said again, denied
+	EditNumber   = "number"   // another number
+	EditName     = "name"     // another name, of the row's other fields or of another group's row
+	EditDate     = "date"     // another year, month or weekday
+	EditLead     = "lead"     // the first sentences of another field instead
 	EditReplace  = "replace"  // one of Simulation.Texts instead
 )
 
 // Edits lists them.
 func Edits() []string {
-	return []string{EditCut, EditRepeat, EditLoop, EditForeign, EditSwap, EditAppend, EditScramble, EditDeny, EditReplace}
+	return []string{EditCut, EditRepeat, EditLoop, EditForeign, EditSwap, EditAppend, EditExtend, EditScramble, EditDeny,
+		EditNumber, EditName, EditDate, EditLead, EditReplace}
 }
 
 // Dimension is one quality that a row is scored for.

@@ -41,11 +41,14 @@ func (t *Taxonomy) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n\nFields, in the order of the encoder's input\n", t.Title, t.ID(), t.Description)
 	for _, f := range t.Fields {
-		optional := ""
+		more := ""
 		if f.Optional {
-			optional = " (optional)"
+			more = " (optional)"
 		}
-		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Definition, optional)
+		if f.Group {
+			more += " (group: rows share it)"
+		}
+		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Definition, more)
 	}
 	if t.IsTask() {
 		b.WriteString("\nNo error types: \"erreval discover\" finds issues in such rows\n")
@@ -59,6 +62,9 @@ func (t *Taxonomy) WriteText(w io.Writer) error {
 		}
 		if len(y.Needs) > 0 {
 			more += ", needs " + strings.Join(y.Needs, " and ")
+		}
+		if y.Simulate != nil {
+			more += ", simulated by " + strings.Join(y.Simulate.Edits, " or ")
 		}
 		fmt.Fprintf(&b, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, more, y.Definition)
 	}

@@ -44,6 +44,7 @@ DEFAULTS = {
     "join": "fields", "segments": None, "window": "",  # as `erreval models import` takes them
     "freeze_embeddings": None,  # the token table as it is: on a CPU its dense gradients cost more than they teach
     "needs": {}, "drop_optional": 0.12,
+    "finish": False,  # take no step more: the best epoch of the run that was stopped
     "threads": 0, "save_minutes": 5,
 }
 __doc__ += "\n".join(f"  {k:<18}{json.dumps(v)}" for k, v in DEFAULTS.items())
@@ -339,7 +340,7 @@ def optimizer(model, c):
 def fingerprint(c):
     """What must be the same for a run to go on: all but where it runs."""
     files = {k: hashlib.sha256(pathlib.Path(c[k]).read_bytes()).hexdigest() for k in ("train", "dev")}
-    return json.dumps({k: v for k, v in c.items() if k not in ("out", "device", "threads", "save_minutes")} | files, sort_keys=True)
+    return json.dumps({k: v for k, v in c.items() if k not in ("out", "device", "threads", "save_minutes", "finish")} | files, sort_keys=True)
 
 
 class State:
@@ -389,7 +390,7 @@ def train(run, opt, state, data, dev, c):
             loss = run.learn(rows, targets, weights, batch, opt)
             at["batch"], at["step"] = k + 1, at["step"] + 1
             at["seconds"] = time.time() - started
-            if at["step"] % 10 == 0:
+            if at["step"] % 10 == 0 or at["step"] == 3:
                 say(step=at["step"], steps=steps, epoch=at["epoch"] + 1, loss=round(loss, 4), seconds=round(at["seconds"]))
             if time.time() - saved > 60 * c["save_minutes"] or STOP.told:
                 state.save(run, opt)
@@ -449,7 +450,10 @@ def main(path):
     STOP.watch()
     say(rows=len(data), dev=len(dev[0]), parameters=sum(p.numel() for p in model.parameters()), device=str(run.device), dtype=str(run.dtype or torch.float32),
         step=state.at["step"], epoch=state.at["epoch"])
-    train(run, opt, state, data, dev, c)
+    if not c["finish"]:
+        train(run, opt, state, data, dev, c)
+    elif not state.weights.exists():
+        raise Bad(f"{out} has no epoch to finish with; run it without `finish`")
     finish(run, c["init"] or c["encoder"], state, dev, c, out)
 
 

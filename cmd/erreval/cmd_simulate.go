@@ -2,11 +2,13 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/llmsim"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -25,6 +27,10 @@ of its origin.
    erreval simulate questions.jsonl -o facts.jsonl --mix "Factual Error=2,Vague=1" --only --total 600
    erreval simulate questions.jsonl -o each.jsonl --per-error 100 --combined 0.2
 
+Errors that a taxonomy of your own plants by edits, as in "simulate: [cut]" at a type, for any text. There are
+` + strings.Join(taxonomy.Edits(), ", ") + `:
+   erreval simulate rows.jsonl -o planted.jsonl --taxonomy mine.yaml --per-error 100
+
 Rows for a verifier, from rows with labels (and, for near misses, the diagnosis of an identifier); for any taxonomy:
    erreval simulate labelled.jsonl -o verifier.jsonl --verifier --negatives 0.5
 
@@ -34,7 +40,7 @@ judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. L
    erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --dry-run
    erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
 
-docs/simulate.md lists the mechanisms.`,
+docs/simulate.md lists the mechanisms, and says what each edit does.`,
 		Flags: slices.Concat(rowFlags(), []cli.Flag{rowsOutFlag(), overwriteFlag(), taxonomyFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},

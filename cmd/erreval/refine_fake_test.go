@@ -33,9 +33,9 @@ func runFakeTrainer(config string) error {
 	if err := json.Unmarshal(data, &job); err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stdout, `{"step": 1, "steps": 2, "epoch": 1, "loss": 0.5}`)
+	fmt.Fprintln(os.Stdout, `{"step": 1, "steps": 2, "epoch": 1, "loss": 0.5, "seconds": 3}`)
 	fmt.Fprintln(os.Stderr, "a word of the trainer")
-	fmt.Fprintln(os.Stdout, `{"step": 2, "steps": 2, "epoch": 1, "loss": 0.25, "dev_micro_f1": 0.5}`)
+	fmt.Fprintln(os.Stdout, `{"step": 2, "steps": 2, "epoch": 1, "loss": 0.25, "dev_micro_f1": 0.5, "seconds": 6}`)
 	switch os.Getenv("FAKE_TRAINER") {
 	case "fails":
 		return errors.New("CUDA out of memory; give a smaller batch")
@@ -89,7 +89,7 @@ func writeFake(from, out string, labels []string, turn int) error {
 	weights, err := fakeWeights(filepath.Join(from, "model.safetensors"), len(labels), turn)
 	return errors.Join(err, os.WriteFile(filepath.Join(out, "config.json"), data, 0o666),
 		os.WriteFile(filepath.Join(out, "model.safetensors"), weights, 0o666),
-		os.WriteFile(filepath.Join(out, "result.json"), []byte(`{"best_epoch": 1, "dev": {"micro_f1": 0.5}}`+"\n"), 0o666))
+		os.WriteFile(filepath.Join(out, "result.json"), []byte(`{"best_epoch": 1, "steps": 2, "seconds": 6, "dev": {"micro_f1": 0.5}}`+"\n"), 0o666))
 }
 
 // tensor is an entry of a safetensors header.

@@ -22,7 +22,8 @@ func refineInitCommand(e *env) *cli.Command {
    erreval refine init work --pool questions.csv --train labelled.jsonl --dev-share 0.2
 
 Development rows of your own, and a taxonomy of your own:
-   erreval refine init work --pool pool.jsonl --train start.jsonl --dev dev.jsonl --taxonomy mine.yaml
+   erreval refine init work --pool pool.jsonl --train start.jsonl --dev dev.jsonl --taxonomy mine.yaml \
+     --start default
 
 Rows are divided by whole groups: by default by the taxonomy's field marked "group" (for questions the
 passage), else by its last field; --group none takes each row by itself. Rows of the pool and of the
@@ -40,7 +41,8 @@ a labelled file without such a column is read by the field's own name.`,
 				Usage: "field or column that rows share, `FIELD`, or none (default: the taxonomy's group field, else its last one)"},
 			&cli.StringFlag{Name: "start",
 				Usage: "`MODEL` before the first iteration, as in --model, or none (default: the one inside the program, where " +
-					"it fits the taxonomy)"},
+					"it fits the taxonomy). For another taxonomy default, question-generation or instruction-following has " +
+					"training begin with the encoder of that model"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
 			jsonFlag()),
 		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
@@ -88,7 +90,7 @@ func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {
 	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, run.Stdio) > 1:
 		return nil, exit.Usagef(`standard input "-" can be read once`)
 	}
-	o := &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"),
+	o := &refine.InitOptions{DevShare: share, Seed: ctx.Uint64("seed"),
 		Command: e.typedLine(), Note: e.Note}
 	name := ctx.String("taxonomy")
 	var err error
@@ -99,6 +101,9 @@ func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {
 		if o.YAML, err = regularfile.Read(name, regularfile.Max); err != nil {
 			return nil, err
 		}
+	}
+	if err := e.startFrom(ctx.String("start"), o); err != nil {
+		return nil, err
 	}
 	if o.Start != "" && o.Start != refine.StartNone {
 		if _, err := e.machine().OpenModel(ctx.Context, o.Start, "", o.Taxonomy); err != nil {

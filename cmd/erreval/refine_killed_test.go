@@ -160,6 +160,8 @@ func TestTrainStopped(t *testing.T) {
 				trainer, _ = strconv.Atoi(contentOf(t, path))
 			}
 		}
+		for u := underwayIn(t, dir); !u.Running || u.Best == nil; u = underwayIn(t, dir) { // until the test's time is up
+		}
 		if err := p.cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +172,24 @@ func TestTrainStopped(t *testing.T) {
 		}
 		for running(trainer) { // until the test's time is up
 		}
+		if u := underwayIn(t, dir); u.Running || u.Done != 1 || u.BestEpoch != 1 || *u.Best != 0.5 || u.Seconds != 6 {
+			t.Errorf("%v: %+v", signal, u)
+		}
 	}
+}
+
+// underwayIn is what status says of a training that has not ended.
+func underwayIn(t *testing.T, dir string) *refine.Underway {
+	t.Helper()
+	w, err := refine.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Status()
+	if err != nil || s.Underway == nil {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	return s.Underway
 }
 
 // running tells whether a process has not ended, or is not yet taken for ended by whoever inherited it.

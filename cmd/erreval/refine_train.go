@@ -30,11 +30,15 @@ func refineTrainCommand(e *env) *cli.Command {
 		Description: `How is in refine.yaml; the Python for it comes from erreval refine setup:
    erreval refine train work
 
-Stopped with Ctrl-C, killed, or cut off, the same line goes on where it was. Thresholds are chosen on the
+Stopped with Ctrl-C, killed, or cut off, the same line goes on where it was; with --finish it ends with the
+best epoch so far. How far it is, erreval refine status says meanwhile. Thresholds are chosen on the
 development rows; on those, and on the reviewed rows of random slices, the new identifier is compared with
 the one in use. It takes its place only by the rule under promote in refine.yaml.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "again", Usage: "train even if neither rows nor settings have changed since the last iteration"},
+			&cli.BoolFlag{Name: "again", Usage: "train even if neither rows nor settings have changed since the last " +
+				"iteration; where they have, give up a training that was stopped"},
+			&cli.BoolFlag{Name: "finish", Usage: "end a training that was stopped with its best epoch so far; a verifier " +
+				"without one is left out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what it would train with, or what is missing, and start nothing"},
 			libraryFlag(), jsonFlag(),
 		},
@@ -47,7 +51,8 @@ type refineTrainer struct {
 	e       *env
 	w       *refine.Workspace
 	library string
-	open    bool // a line of progress waits for its end
+	open    bool   // a line of progress waits for its end
+	timed   string // the task of which was said what it takes
 }
 
 func runRefineTrain(ctx *cli.Context, e *env) error {
@@ -64,10 +69,9 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 		return err
 	}
 	if ctx.Bool("dry-run") {
-		return printResult(ctx, e, &refine.TrainPlan{Command: o.Trainer, Encoder: o.Encoder, Rows: s.Training.Rows,
-			Dev: cmp.Or(s.Dev, s.Random)})
+		return printResult(ctx, e, w.Plan(o.Trainer, o.Encoder, s.Training.Rows, cmp.Or(s.Dev, s.Random)))
 	}
-	o.Again = ctx.Bool("again")
+	o.Again, o.Finish = ctx.Bool("again"), ctx.Bool("finish")
 	m, err := w.Train(ctx.Context, o)
 	if errors.Is(err, refine.ErrDone) {
 		o.Say("%v", err)
@@ -85,7 +89,9 @@ func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Train
 	_, noLibrary := e.machine().LocateLibrary(t.library)
 	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
 		Say: t.say, Progress: t.progress}
-	o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv)
+	if o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv); err == nil {
+		o.Encoder, err = e.encoder(o.Encoder)
+	}
 	return o, errors.Join(noLibrary, err)
 }
 
@@ -151,8 +157,12 @@ func (t *refineTrainer) say(format string, args ...any) {
 	fmt.Fprintf(t.e.Err, "erreval: "+format+"\n", args...)
 }
 
-// progress shows each look at the development rows, and on a terminal each step.
+// progress shows each look at the development rows, on a terminal each step, and once what a task takes.
 func (t *refineTrainer) progress(task string, p refine.Progress) {
+	if text := p.TimeText(task); text != "" && t.timed != task {
+		t.say("%s", text)
+		t.timed = task
+	}
 	switch {
 	case t.e.Quiet:
 	case p.Dev != nil:

@@ -101,6 +101,18 @@ func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
 	return tasks, nil
 }
 
+// Trained finds the model inside the program that was trained on the built-in taxonomy called task; nil where there is
+// none.
+func (m *Machine) Trained(task string) (fs.FS, *models.Manifest, error) {
+	for _, files := range m.Embedded {
+		manifest, err := readManifest(files)
+		if err != nil || strings.HasPrefix(manifest.Taxonomy, task+"@") {
+			return files, manifest, err
+		}
+	}
+	return nil, nil, nil
+}
+
 // OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: if it does not
 // fit, the error is a *models.UnfitError. join is one of models.Join…, for plain exports, whose files do not say; ""
 // leaves the model's own. For another join the error is a *models.OptionError.

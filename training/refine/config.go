@@ -40,7 +40,9 @@ type Config struct {
 
 // TrainConfig says how an iteration is trained.
 type TrainConfig struct {
-	Encoder   string  // folder of an encoder (relative: from the workspace's folder), its name on the hub, or "default"
+	// folder of an encoder (relative: from the workspace's folder), its name on the hub, "default", or the built-in
+	// taxonomy of a model inside the program
+	Encoder   string
 	From      string  // FromEncoder or FromLast
 	Device    string  // auto, cpu or cuda
 	Epochs    int     // at most
@@ -184,7 +186,7 @@ var configText string
 // ConfigText is a commented refine.yaml of the defaults. Sections are the texts of select and review, which their
 // packages know.
 func ConfigText(c Config, sections ...string) string {
-	text := fmt.Sprintf(configText, c.Taxonomy, c.Group, c.Start)
+	text := fmt.Sprintf(configText, c.Taxonomy, c.Group, c.Start, c.Train.Encoder)
 	for _, s := range sections {
 		text += "\n" + strings.TrimSpace(s) + "\n"
 	}

@@ -26,7 +26,8 @@ type InitOptions struct {
 	Group    string // a field or column that rows share; "" is each row by itself
 	// Start is the model before the first iteration, as --model takes it; a relative path is from where the process runs.
 	// StartNone is none, "" the one inside the program where it knows the taxonomy, else none.
-	Start string
+	Start   string
+	Encoder string // as in refine.yaml; "" is the default
 
 	Pool  dataset.Source
 	Train dataset.Source // nil: no labelled rows to begin with
@@ -222,6 +223,7 @@ func (b *builder) commitHeld() error {
 func (b *builder) texts() error {
 	c := DefaultConfig()
 	c.Taxonomy, c.Group, c.Start = b.o.Taxonomy.Name, b.o.Group, cmp.Or(b.o.Start, c.Start)
+	c.Train.Encoder = cmp.Or(b.o.Encoder, c.Train.Encoder)
 	files := map[string][]byte{".gitignore": []byte(gitignore), "README.md": []byte(readme)}
 	if b.o.YAML != nil {
 		c.Taxonomy, files[TaxonomyFile] = TaxonomyFile, b.o.YAML

@@ -45,6 +45,7 @@ type Job struct {
 	Seed      int     `json:"seed"`
 	MaxTokens int     `json:"max_tokens"`
 	Window    string  `json:"window,omitempty"` // FIELD=WORDS or FIELD=WORDS,ENDS: what is read of a long field
+	Finish    bool    `json:"finish,omitempty"` // take no step more, but the best epoch of the run that was stopped
 }
 
 // Tasks of a Job.
@@ -52,28 +53,6 @@ const (
 	TaskIdentifier = "identifier"
 	TaskVerifier   = "verifier"
 )
-
-// Progress is one line of a trainer. What a line does not say is zero.
-type Progress struct {
-	Step  int      `json:"step"`
-	Steps int      `json:"steps"` // at most
-	Epoch int      `json:"epoch"`
-	Loss  float64  `json:"loss"`
-	Dev   *float64 `json:"dev_micro_f1"` // nil between the looks at the development rows
-}
-
-// Text is the progress of a task in a line.
-func (p *Progress) Text(task string) string {
-	text := fmt.Sprintf("%s: step %d", task, p.Step)
-	if p.Steps > 0 {
-		text += fmt.Sprintf(" of at most %d", p.Steps)
-	}
-	text += fmt.Sprintf(", epoch %d, loss %.4f", p.Epoch, p.Loss)
-	if p.Dev != nil {
-		text += fmt.Sprintf(", micro-F1 %.3f on the development rows", *p.Dev)
-	}
-	return text
-}
 
 // names in the folder of a job, beside Out.
 const (
@@ -91,8 +70,12 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	if err := errors.Join(os.MkdirAll(dir, 0o777), review.WriteJSON(filepath.Join(dir, jobFile), j)); err != nil {
 		return err
 	}
+	standing := readStanding(dir)
 	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), journal,
-		progress); err != nil {
+		func(p Progress) {
+			standing.add(p, dir)
+			progress(p)
+		}); err != nil {
 		return fmt.Errorf("training the %s: %w", j.Task, err)
 	}
 	for _, name := range []string{"config.json", "tokenizer.json", "result.json"} {

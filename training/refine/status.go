@@ -36,9 +36,10 @@ type Status struct {
 	Model      string          `json:"model"`   // as in --model; "" is none
 	Steps      int             `json:"steps"`   // in the log
 	Last       Entry           `json:"last"`
-	Next       string          `json:"next"`            // the command to type
-	Why        string          `json:"why"`             // a sentence
-	Lacks      string          `json:"lacks,omitempty"` // what training lacks on this machine; Workspace.CheckTrainer says it
+	Underway   *Underway       `json:"underway,omitempty"` // a training that has not ended
+	Next       string          `json:"next"`               // the command to type
+	Why        string          `json:"why"`                // a sentence
+	Lacks      string          `json:"lacks,omitempty"`    // what training lacks on this machine; Workspace.CheckTrainer says it
 
 	unseen string // the last batch merged after the last training, or ""
 	of     *taxonomy.Taxonomy
@@ -96,7 +97,7 @@ func (w *Workspace) Status() (*Status, error) {
 		Batches: []BatchStatus{}, Iterations: []IterationLine{}}
 	var err error
 	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches,
-		w.lookAtIterations, w.lookAtLog} {
+		w.lookAtIterations, w.lookAtLog, w.lookAtTraining} {
 		err = errors.Join(err, part(s))
 	}
 	if err != nil {
@@ -273,6 +274,10 @@ func (w *Workspace) next(s *Status) {
 	say := func(command, why string, args ...any) {
 		s.Next, s.Why = "erreval refine "+command+" "+words.Quote(w.Dir), fmt.Sprintf(why, args...)
 	}
+	if s.Underway != nil && s.Underway.Running {
+		s.Next, s.Why = "", "wait for the training; Ctrl-C stops it where it runs, and it can go on later"
+		return
+	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return !b.Merged }); at >= 0 {
 		s.waiting(s.Batches[at], say)
 		return
@@ -288,6 +293,8 @@ func (w *Workspace) next(s *Status) {
 	switch {
 	case missing != nil:
 		s.Next, s.Why = "", missing.Error()
+	case s.Underway != nil:
+		say("train", "the training that was stopped goes on; with --finish it ends with its best epoch so far")
 	case !measured && s.Model != "" && len(s.Batches) > 0:
 		say("select", "nothing measures a model yet, and no batch had a random slice: give it one first, select: shares: "+
 			"random: 0.1 in refine.yaml")

@@ -69,6 +69,9 @@ func (s *Status) Text(w io.Writer) error {
 		out.Add("iteration "+IterationName(i.Iteration), "%s", i.words())
 	}
 	out.Add("in use", "%s", s.modelWords())
+	if s.Underway != nil {
+		out.Add("a training", "%s", s.Underway.words())
+	}
 	out.Add("last step", "%s", s.Last.Step)
 	if s.Lacks != "" {
 		out.Add("to train", "%s", strings.ReplaceAll(s.Lacks, "\n", "; "))
@@ -131,20 +134,14 @@ func (s *Status) modelWords() string {
 	return s.Model
 }
 
-// TrainPlan is what training would begin with.
-type TrainPlan struct {
-	Command []string `json:"command"` // the trainer's
-	Encoder string   `json:"encoder"`
-	Rows    int      `json:"rows"` // to train on
-	Dev     int      `json:"dev"`  // to choose by
-}
-
 // Text writes the plan.
 func (p *TrainPlan) Text(w io.Writer) error {
 	var out report.Lines
 	out.Add("trainer", "%s", words.QuoteAll(p.Command))
 	out.Add("encoder", "%s", p.Encoder)
 	out.Add("rows", "%d to train on, %d to choose by", p.Rows, p.Dev)
+	out.Add("steps", "%s", p.stepWords())
+	out.Add("time", "%s", p.timeWords())
 	return out.Text(w)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // workDir holds what a training needs to go on; it is gone when the iteration stands.
@@ -25,7 +26,10 @@ type TrainOptions struct {
 	Trainer []string // command; the path of a Job is appended
 	Encoder string   // for the Job
 	Line    string   // command line of the step, for the log
-	Again   bool     // train even if nothing has changed since the last iteration
+	// Again trains even if nothing has changed since the last iteration, and gives up a stopped training of other rows or
+	// settings.
+	Again  bool
+	Finish bool // end a stopped training with its best epoch so far
 
 	// Import makes a model directory of a checkpoint.
 	Import func(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error
@@ -164,6 +168,16 @@ func (t *training) prepare() error {
 		return err
 	}
 	t.work = t.w.Path(workDir, m.Inputs[:16])
+	made, err := t.madeOf(train, dev)
+	if err != nil {
+		return err
+	}
+	if err := t.checkLost(made); err != nil {
+		return err
+	}
+	if err := t.checkFinish(); err != nil {
+		return err
+	}
 	if err := t.w.clear(workDir, t.work); err != nil {
 		return err
 	}
@@ -173,7 +187,10 @@ func (t *training) prepare() error {
 		return errors.Join(os.RemoveAll(t.w.Path(workDir)), fmt.Errorf("iteration %s: %w",
 			IterationName(t.iteration-1), ErrDone))
 	}
-	return t.furnish(train, dev)
+	if err := t.furnish(train, dev); err != nil {
+		return err
+	}
+	return review.WriteJSON(filepath.Join(t.work, madeOfFile), made)
 }
 
 // furnish puts into the folder of this run what a trainer reads, and opens its log.
@@ -251,6 +268,7 @@ const checkpointDir = "checkpoint"
 func (t *training) run(ctx context.Context) error {
 	t.o.Say("iteration %s: %d rows to train on, %d to choose by; %d left out, since a development row shares their group",
 		IterationName(t.iteration), len(t.train.rows), len(t.choosing().rows), t.metrics.Training.Left)
+	t.o.Say("%s", t.w.Plan(t.o.Trainer, t.o.Encoder, len(t.train.rows), len(t.choosing().rows)).timeWords())
 	model, err := t.make(ctx, TaskIdentifier, "model", t.w.Taxonomy, t.rowsFile("train"), t.rowsFile("dev"))
 	if err != nil {
 		return err
@@ -259,7 +277,7 @@ func (t *training) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.w.Config.Train.Verifier {
+	if t.wantsVerifier() {
 		if err := t.verifier(ctx, found); err != nil {
 			return err
 		}
@@ -278,6 +296,7 @@ func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.T
 	if err != nil {
 		return "", err
 	}
+	job.Finish = t.o.Finish
 	to, err := t.path(folder)
 	if err != nil {
 		return "", err

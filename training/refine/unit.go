@@ -55,6 +55,9 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 		return nil, err
 	}
 	u := &Unit{w: w, lock: lock, step: step}
+	// for those who ask what keeps them waiting; a file system that is full is no matter of theirs
+	_ = lock.Truncate(0)
+	_, _ = lock.WriteString(step)
 	// A step that was killed before it was decided leaves files that nobody wants.
 	if err := errors.Join(w.finish(), os.RemoveAll(w.Path(tempDir)), os.MkdirAll(w.Path(tempDir, filesDir),
 		0o777)); err != nil {

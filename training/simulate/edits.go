@@ -39,7 +39,9 @@ type edit func(e *editor, of int) (text string, ok bool)
 var edits = map[string]edit{
 	taxonomy.EditCut: cutOff, taxonomy.EditRepeat: repeatSentence, taxonomy.EditLoop: loop,
 	taxonomy.EditForeign: foreign, taxonomy.EditSwap: swapText, taxonomy.EditAppend: appendOther,
-	taxonomy.EditScramble: scramble, taxonomy.EditDeny: deny,
+	taxonomy.EditExtend: extend, taxonomy.EditScramble: scramble, taxonomy.EditDeny: deny,
+	taxonomy.EditNumber: changeNumber, taxonomy.EditName: changeName, taxonomy.EditDate: changeDate,
+	taxonomy.EditLead: copyLead,
 }
 
 // gentle is the edit that leaves a planted error in the text: a second error is of it.

@@ -84,6 +84,58 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// TestFactEdits: what changes a fact leaves the rest of the text as it is.
+func TestFactEdits(t *testing.T) {
+	task := &taxonomy.Taxonomy{Name: "summaries", Version: "1", Fields: []taxonomy.Field{{Name: "summary"},
+		{Name: "source", Group: true}}, Types: []taxonomy.Type{{Name: "No Error", Code: "OK", NoError: true}}}
+	rows := []*dataset.Row{
+		{ID: "a", Values: []string{"On Monday the council of Brno closed 12 pools, as Ada Novak said in 1998.",
+			"The council met. Ada Novak and Jan Kos said that 400,000 crowns were saved."}},
+		{ID: "b", Values: []string{"The ferry of Captain Lund ran aground in fog. All 48 people on board were taken off.",
+			"A ferry ran aground. It was thick fog."}},
+	}
+	first := rows[0].Values[0]
+	without := func(text string, parts ...string) bool {
+		return !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) }) && text != first
+	}
+	is := map[string]func(text string) bool{
+		"number": func(text string) bool { return without(text, " 12 ") && strings.HasSuffix(text, "in 1998.") },
+		"name": func(text string) bool {
+			return strings.HasPrefix(text, "On Monday the ") && strings.Count(text, "Brno")+strings.Count(text, "Ada Novak") == 1
+		},
+		"date": func(text string) bool {
+			return strings.Count(text, "Monday")+strings.Count(text, "1998") == 1 && strings.Contains(text, " 12 ")
+		},
+		"lead": func(text string) bool {
+			return text == "The council met." || text == rows[0].Values[1]
+		},
+		"extend": func(text string) bool {
+			more, ok := strings.CutPrefix(text, first+" ")
+			return ok && more != "" && strings.Contains(rows[1].Values[0], more)
+		},
+	}
+	for edit, holds := range is {
+		task.Types = append(task.Types[:1], taxonomy.Type{Name: edit, Code: edit,
+			Simulate: &taxonomy.Simulation{Edits: []string{edit}}})
+		texts := map[string]bool{}
+		o := simulate.Options{Seed: 2, Copies: 60, Mix: map[string]float64{edit: 1}}
+		err := simulate.Edits(rows, task, o, func(x *simulate.Edited) error {
+			if x.Of == rows[0] {
+				texts[x.Text] = true
+			}
+			return nil
+		})
+		if err != nil || len(texts) < 2 {
+			t.Errorf("%s: %v, %v", edit, texts, err)
+		}
+		for text := range texts {
+			if !holds(text) {
+				t.Errorf("%s: %q", edit, text)
+			}
+		}
+	}
+}
+
 func sentencesOf(text string) []string { return strings.SplitAfter(text, ". ") }
 
 func lastWords(text string) string {
