@@ -36,6 +36,7 @@ func serveCommand(e *env) *cli.Command {
 		Description: `The page that erreval report writes, over files of any size:
    erreval serve tagged.jsonl scored.jsonl
    erreval serve results/
+Rows can be marked there with their right labels; FILE.marks.jsonl keeps that beside a file, for erreval refine merge.
 
 Programs of this machine send rows and get them back with a column "diagnosis", with files or without:
    erreval serve --listen 127.0.0.1:8321

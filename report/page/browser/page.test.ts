@@ -570,7 +570,7 @@ function poisoned(): Data {
   const facets = ["run", "system", "label", "issue", "gold", "unscored", "truncated", `verdict.${p(5)}`, ...payloads.map((x) => `column.${x}`)];
   const measures = [...payloads.map((x) => `probability.${x}`), ...payloads.slice(0, 12).map((x) => `score.${x}`), `column.${p(3)}`];
   const catalog: Catalog = {
-    format: 1, title: p(1), build: p(2), rows: n, task: p(3), review: "javascript:evil()",
+    format: 1, title: p(1), build: p(2), rows: n, task: p(3),
     runs: payloads.map((name) => ({ name, command: name, rows: 1, rejected: 1, thresholds: { [name]: 0.5 }, columns: { x: "y" }, facts: payloads.slice(0, 5).map((f) => ({ name: f, value: name })) })),
     fields: payloads.slice(0, 6).map((x, i) => ({ name: i === 0 ? "text" : x, definition: x, judged: i === 0 })),
     facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),

@@ -1,7 +1,7 @@
 // A Source of what `erreval serve` answers over HTTP.
 
 import type {
-  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Pairs, PairsQuery, RowDetail, RowQuery,
+  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Marked, MarkQuery, Pairs, PairsQuery, RowDetail, RowQuery,
   RowsPage, RowsQuery, Sort, Source,
 } from "./contract";
 import { texts } from "./texts";
@@ -63,6 +63,14 @@ export class RemoteSource implements Source {
 
   pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs> {
     return this.ask("pairs", q, signal);
+  }
+
+  marked(n: number, signal?: AbortSignal): Promise<Marked> {
+    return this.ask("marked", { n }, signal);
+  }
+
+  mark(q: MarkQuery): Promise<Marked> {
+    return this.ask("mark", q);
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {

@@ -234,12 +234,25 @@ export const texts = {
     copyId: "Copy id for a batch",
     copied: "Copied",
     copyFailed: "Copying is not allowed here: select the text",
-    review: "Open the review page",
     other: "Other columns",
     column: "Column",
     value: "Value",
     thisRow: "this row",
     evidence: "Shown to the analyst",
+  },
+
+  label: {
+    title: "What is right?",
+    help: "Mark a row that is labelled wrongly. Marks are kept in a file beside the rows, for erreval refine.",
+    labels: (category: string) => category || "Labels",
+    notes: "Comment",
+    save: "Save",
+    remove: "Take the mark away",
+    none: "Choose a label first.",
+    saved: "Saved.",
+    removed: "Taken away.",
+    failed: (why: string) => `Not saved: ${why}`,
+    marked: (time: string) => `Marked ${time}.`,
   },
 
   measured: {

@@ -10,6 +10,7 @@ import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Scroll, type Column } from "../ui";
+import { LabelForm } from "./label";
 import { pageSize, Tags } from "./rows";
 
 export function Row() {
@@ -54,7 +55,6 @@ function Detail({ of }: { of: RowDetail }) {
         <div class="buttons">
           <a class="button" data-go="list" href={page.href({ view: "rows", params: listOf(page, of) })}>{texts.row.back}</a>
           <Copy label={texts.row.copyId} text={row.id} />
-          {catalog.review && <a class="button" href={safeAddress(catalog.review)}>{texts.row.review}</a>}
         </div>
       </div>
       <div class="row-grid">
@@ -65,6 +65,7 @@ function Detail({ of }: { of: RowDetail }) {
         <div>
           {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
           <Probabilities row={row} />
+          <LabelForm key={row.n} n={row.n} />
         </div>
       </div>
       <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
@@ -83,11 +84,6 @@ function listOf(page: Page, of: RowDetail): Record<string, string> {
   const sort = page.state.params["sort"];
   const from = Math.floor(of.position / pageSize) * pageSize;
   return { at: String(of.row.n), ...(sort ? { sort } : {}), ...(from > 0 ? { from: String(from) } : {}) };
-}
-
-/** Links lead to pages alone. */
-export function safeAddress(address: string): string {
-  return /^(https?:\/\/|\/(?!\/)|#)/.test(address) ? address : "#";
 }
 
 function Go({ direction, title, n, href }: { direction: string; title: string; n: number; href: (n: number) => string }) {
