@@ -349,7 +349,7 @@ type Chart struct {
 	X        string   `json:"x"` // title of the axis
 	Y        string   `json:"y,omitempty"`
 	Line     *float64 `json:"line,omitempty"`     // of a forest, a matrix: where nothing differs
-	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be
+	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be; of a matrix: there are hits
 	Points   []Point  `json:"points,omitempty"`
 	Cells    []Cell   `json:"cells,omitempty"`
 	Series   []Series `json:"series,omitempty"`

@@ -336,6 +336,22 @@ describe("the address", () => {
   });
 });
 
+test("what was measured of several runs has a column a run, and hits on the diagonal", () => {
+  const data = sample(240);
+  const of = (run: string) => data.catalog.sections.filter((s) => s.view === "measured" && s.run === "found.jsonl").map((s) => ({ ...s, run }));
+  data.catalog.sections.push(...of("tuned.jsonl"));
+  return visit(at(makeFile("runs.html", data), "measured"), async (page) => {
+    const card = (title: string) => page.locator(`section.card:has(h2:text-is("${title}"))`);
+    expect(await card("Per label against people").locator("> .datatable thead th").allTextContents()).toEqual(["Label", "found.jsonl", "tuned.jsonl"]);
+    expect(await card("Confusion").locator("table.hits").count()).toBe(2);
+    expect(await card("Confusion").locator("table.hits >> nth=0").locator("td.hit").count()).toBe(await card("Confusion").locator("table.hits >> nth=0").locator("tbody tr").count());
+    await page.selectOption(`section.card:has(h2:text-is("Per label against people")) > .datatable select`, "Rows");
+    await page.waitForSelector("td:text-is(\"40\")");
+    await page.selectOption(".choices select", "tuned.jsonl");
+    await page.waitForFunction(() => document.querySelectorAll("table.hits").length === 1);
+  });
+});
+
 describe("tables", () => {
   test("sort, search and export what they show", () => visit(at(file, "errors", "&facet=label"), async (page) => {
     await page.click('th button:has-text("Share")');

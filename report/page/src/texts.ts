@@ -260,6 +260,8 @@ export const texts = {
     contents: "Contents",
     figures: "Figures of this picture",
     allRuns: "All runs",
+    figure: "Figure",
+    allOf: (run: string) => `All figures of ${run}`,
     run: "Run",
     ownRows: "These figures do not follow the filter.",
   },
