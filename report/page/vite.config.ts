@@ -66,6 +66,7 @@ function licences(): Plugin {
 }
 
 export default defineConfig({
+  resolve: { alias: { react: "preact" } }, // of markdown-to-jsx, which needs createElement alone
   plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false }), withoutUnused, withoutStyleElements, licences()],
   build: {
     target: "es2022",
@@ -79,6 +80,7 @@ export default defineConfig({
   test: {
     include: process.env["SHOTS"] ? ["browser/shots.ts"] : ["test/*.test.ts", "browser/*.test.ts"],
     environment: "node",
+    server: { deps: { inline: ["markdown-to-jsx"] } }, // so that its "react" is the alias above
     fileParallelism: false,
     testTimeout: 60_000,
   },

@@ -111,7 +111,7 @@ function Matrix({ caption, row, column, cells, line, diagonal }: {
               <th scope="row">{r}</th>
               {columns.map((c) => {
                 const v = values.get(r + "\u0000" + c) ?? null;
-                if (v === null) return <td key={c} class="numeric">–</td>;
+                if (v === null) return <td key={c} class="numeric cell">–</td>;
                 const hit = isHit({ row: r, column: c });
                 const names = hit ? "hit" : v === 0 && diagonal ? "zero" : side(v);
                 return <td key={c} class={`numeric cell ${names}`} style={{ "--v": `${(40 * size(v)) / (hit ? most.hits : most.others)}%` }}>{number(v)}</td>;

@@ -9,7 +9,7 @@ import { Answer, Card } from "../ui";
 /** The form for a row; nothing where marks are not kept, as in a report file. */
 export function LabelForm({ n }: { n: number }) {
   const { source, catalog } = usePage();
-  const asked = useAsk(`marked ${n}`, n, async (s, signal) => s.marked?.(n, signal));
+  const asked = useAsk(`marked ${n}`, n, async (s, signal) => (catalog.labels ? s.marked?.(n, signal) : undefined));
   if (!catalog.labels || !source.mark) return null;
   const labels = catalog.labels;
   return <Card title={texts.label.title} help={texts.label.help}><Answer of={asked}>{(mark) => mark && <Form n={n} labels={labels} before={mark} />}</Answer></Card>;

@@ -10,6 +10,7 @@ import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Scroll, type Column } from "../ui";
+import { Markdown } from "../markdown";
 import { LabelForm } from "./label";
 import { pageSize, Tags } from "./rows";
 
@@ -298,7 +299,8 @@ function Judgements({ title, id, of, name, plain, head, value }: {
   const text = (key: string, heading: string): Column<Judgement> => ({ key, title: heading, value: (j) => list(j.run[key]) || null });
   const optional = [
     text("order", texts.row.order), text("repeat", texts.row.repeat), text("planted", texts.row.planted), text("uncertainty", texts.row.uncertainty),
-    text("errors_shown", texts.row.shown), text("reason", texts.row.reason), text("explanation", texts.row.explanation),
+    text("errors_shown", texts.row.shown), text("reason", texts.row.reason),
+    { ...text("explanation", texts.row.explanation), show: (j: Judgement) => <Markdown text={list(j.run["explanation"])} /> },
   ].filter((c) => of.some((j) => c.value(j)));
   const columns: Column<Judgement>[] = [
     { key: "name", title: head, value: plain, show: name },
@@ -321,18 +323,22 @@ function Issue({ of }: { of: JsonObject }) {
   if (lines.length <= 1) return null;
   return (
     <Card title={texts.row.issue}>
-      <dl class="fields">{lines.map((l, i) => <div key={i}><dt>{title[l.key]}</dt><dd>{l.key === "quote" ? <mark class="quote">{l.value}</mark> : l.value}</dd></div>)}</dl>
+      <dl class="fields">{lines.map((l, i) => <div key={i}><dt>{title[l.key]}</dt><dd>{l.key === "quote" ? <mark class="quote">{l.value}</mark> : l.key === "analysis" || l.key === "evaluation" ? <Markdown text={l.value} /> : l.value}</dd></div>)}</dl>
     </Card>
   );
 }
 
 const shownElsewhere = new Set(["id", "diagnosis", "scores", "issues", "verdicts", "system"]);
+/** Columns of CLEAR's that its finding, in the column issues, says too. */
+const inFinding = new Set(["question_id", "score", "evaluation_text", "evaluation_summary", "recurring_issues", "recurring_issues_str"]);
 
 /** Columns that no other part shows. */
 function Others({ record, run }: { record: Json; run: number }) {
   const { catalog } = usePage();
   const fields = new Set(catalog.fields.flatMap((f) => [columnOf(catalog, run, f), `${f.name}_a`, `${f.name}_b`]));
-  const lines = Object.entries(object(record) ?? {}).filter(([name]) => !shownElsewhere.has(name) && !fields.has(name))
+  const isCLEAR = object(record)?.["recurring_issues_str"] !== undefined && object(record)?.["issues"] !== undefined;
+  const hidden = (name: string) => shownElsewhere.has(name) || fields.has(name) || (isCLEAR && inFinding.has(name));
+  const lines = Object.entries(object(record) ?? {}).filter(([name]) => !hidden(name))
     .map(([name, value]) => ({ name, value: typeof value === "string" ? value : JSON.stringify(value) }));
   if (lines.length === 0) return null;
   const columns: Column<(typeof lines)[number]>[] = [

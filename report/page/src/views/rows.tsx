@@ -5,7 +5,7 @@ import type { Catalog, Filter, RowSummary } from "../contract";
 import { download } from "../files";
 import { number } from "../format";
 import { ShareTable } from "../shares";
-import { findings, useAsk, usePage } from "../state";
+import { findings, scoresOf, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, Export, Fold, Scroll, Select, Tag, useRoving } from "../ui";
@@ -92,7 +92,7 @@ export function Pager({ offset, total, onGo, step = pageSize }: { offset: number
 
 /** Numbers that a list has columns for: scores, else those that rows are sorted or filtered by. */
 function numbersOf(catalog: Catalog, named: string[]): Catalog["measures"] {
-  const scores = catalog.measures.filter((m) => m.key.startsWith("score.")).slice(0, 8);
+  const scores = scoresOf(catalog).slice(0, 8);
   const others = catalog.measures.filter((m) => named.includes(m.key) && !scores.includes(m));
   return [...others, ...scores];
 }
