@@ -38,6 +38,14 @@ function emptyOf(name: string): string {
   return name === "geoTransform" ? `const ${name} = () => ({})` : `{ missing as ${name} }`;
 }
 
+/** The pattern of comments in markdown-to-jsx would begin one in the script of a report file; written so, it is the same. */
+const withoutComments: Plugin = {
+  name: "without-comments",
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) if (file.type === "chunk") file.code = file.code.replaceAll("<!--", "<!\\x2d-");
+  },
+};
+
 const allowed = ["ISC", "MIT"];
 
 /** The licences of the packages that are in the bundle, beside it. */
@@ -67,7 +75,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   resolve: { alias: { react: "preact" } }, // of markdown-to-jsx, which needs createElement alone
-  plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false }), withoutUnused, withoutStyleElements, licences()],
+  plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false }), withoutUnused, withoutStyleElements, withoutComments, licences()],
   build: {
     target: "es2022",
     outDir: "dist",

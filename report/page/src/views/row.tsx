@@ -62,11 +62,11 @@ function Detail({ of }: { of: RowDetail }) {
         <div>
           <Card title={texts.row.fields}><Fields run={row.run} record={record} marks={marks} /></Card>
           {issue && <Issue of={issue} />}
+          <LabelForm key={row.n} n={row.n} />
         </div>
         <div>
           {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
           <Probabilities row={row} />
-          <LabelForm key={row.n} n={row.n} />
         </div>
       </div>
       <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
