@@ -34,6 +34,9 @@ type Output struct {
 // PartialPath is what out is called while it is written.
 func PartialPath(out string) string { return out + ".partial" }
 
+// MarksPath is the file of what a person says of single rows of a file, where erreval serve shows it.
+func MarksPath(rows string) string { return rows + ".marks.jsonl" }
+
 // RejectedPath is the file of the lines of out's input that are no rows.
 func RejectedPath(out string) string { return out + ".rejected.jsonl" }
 

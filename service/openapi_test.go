@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"net/http"
@@ -30,8 +31,9 @@ type operation struct {
 }
 
 type response struct {
-	Ref     string `json:"$ref"`
-	Content map[string]struct{ Schema json.RawMessage }
+	Description string
+	Ref         string `json:"$ref"`
+	Content     map[string]struct{ Schema json.RawMessage }
 }
 
 func describe(t *testing.T) *description {
@@ -230,5 +232,49 @@ func TestMetrics(t *testing.T) {
 		if v, ok := values[name]; !ok || v != want {
 			t.Errorf("%s is %v (%v), want %v", name, v, ok, want)
 		}
+	}
+}
+
+// TestDocs: the page says all that openapi.json does, needs nothing but its style sheet, and no token.
+func TestDocs(t *testing.T) {
+	s := start(t, fake(atOnce), nil)
+	r := request(s, "GET", "/docs", "")
+	r.Header.Del("Authorization")
+	got := do(s, r)
+	text := got.Body.String()
+	if got.Code != 200 || got.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Fatalf("%d %v", got.Code, got.Header())
+	}
+	d := describe(t)
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			want := fmt.Sprintf(`<span class="method">%s</span> <code>%s</code>`, method, path)
+			if !strings.Contains(text, want) || !strings.Contains(text, "http://127.0.0.1:8321"+path+"</pre>") {
+				t.Errorf("no %s %s", method, path)
+			}
+			for status := range o.Responses {
+				if r, _, _ := d.find(path, method, status); !strings.Contains(text, template.HTMLEscapeString(r.Description)) {
+					t.Errorf("%s %s %s: no %q", method, path, status, r.Description)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"?threshold=0.4", "?map=question=prediction", `<section id="TaggedLine">`,
+		`<code>probabilities</code></dt>`, "object of number: Error type to probability.", "opened or opening or opened at the first call or failed",
+		`<a href="#Rejection">Rejection</a>`, "list of <a href=\"#Row\">Row</a>", "&#34;question&#34;: &#34;Who wrote it?&#34;"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, bad := range []string{"<script", "style=", "<no value>", "%!", "map["} {
+		if strings.Contains(text, bad) {
+			t.Errorf("there is %q", bad)
+		}
+	}
+	if got := do(s, request(s, "GET", "/docs.css", "")); got.Header().Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Error(got.Header())
+	}
+	if got := do(s, request(s, "POST", "/docs", "{}")); got.Code != 405 || !strings.Contains(got.Body.String(), `"error"`) {
+		t.Error(got.Code, got.Body)
 	}
 }

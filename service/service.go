@@ -6,7 +6,6 @@ package service
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -93,17 +92,18 @@ func New(o Options) (*Service, error) {
 		}
 		s.taggers = append(s.taggers, t)
 	}
-	s.handler = o.Guard.Protect(s.routes())
+	page, err := docs()
+	if err != nil {
+		return nil, err
+	}
+	s.handler = o.Guard.Protect(s.routes(page))
 	return s, nil
 }
-
-//go:embed openapi.json
-var openAPI []byte
 
 // ServeHTTP is one request.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-func (s *Service) routes() http.Handler {
+func (s *Service) routes(page []byte) http.Handler {
 	mux := http.NewServeMux()
 	open := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
 	withToken := func(pattern string, h http.HandlerFunc) { open(pattern, s.o.Guard.WithToken(h)) }
@@ -113,12 +113,11 @@ func (s *Service) routes() http.Handler {
 	withToken("GET /v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
 	withToken("GET /metrics", s.metrics.handler.ServeHTTP)
 	open("GET /healthz", http.HandlerFunc(s.health))
-	open("GET /openapi.json", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(openAPI)
-	}))
+	open("GET /openapi.json", fixed("application/json", openAPI))
+	open("GET /docs", fixed("text/html; charset=utf-8", page))
+	open("GET /docs.css", fixed("text/css; charset=utf-8", docsStyle))
 	for _, path := range []string{"/v1/identify", "/v1/score", "/v1/model", "/v1/taxonomy", "/metrics", "/healthz",
-		"/openapi.json"} {
+		"/openapi.json", "/docs", "/docs.css"} {
 		open(path, http.HandlerFunc(wrongMethod))
 	}
 	if s.o.View != nil {

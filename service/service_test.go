@@ -511,14 +511,19 @@ func TestView(t *testing.T) {
 	s := start(t, fake(atOnce), func(o *Options) {
 		o.View = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "view of ", r.URL.Path) })
 	})
-	for _, path := range []string{"/view/rows", "/", "/page.js"} {
+	for _, path := range []string{"/view/rows", "/view/mark", "/", "/page.js"} {
 		r := request(s, "GET", path, "")
 		if got := do(s, r); got.Body.String() != "view of "+path {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 		r.Header.Del("Authorization")
-		if got := do(s, r); (got.Code == 401) != (path == "/view/rows") {
+		if got := do(s, r); (got.Code == 401) != strings.HasPrefix(path, "/view/") {
 			t.Errorf("%s without the token: %d %s", path, got.Code, got.Body)
+		}
+		r = request(s, "POST", path, "{}")
+		r.Header.Set("Origin", "http://evil.example")
+		if got := do(s, r); got.Code != 403 {
+			t.Errorf("%s of another site's page: %d %s", path, got.Code, got.Body)
 		}
 	}
 	if got := do(s, request(s, "POST", "/view/rows", strings.Repeat(" ", maxQuery+1))); got.Code != 400 {

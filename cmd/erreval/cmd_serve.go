@@ -36,6 +36,7 @@ func serveCommand(e *env) *cli.Command {
 		Description: `The page that erreval report writes, over files of any size:
    erreval serve tagged.jsonl scored.jsonl
    erreval serve results/
+Rows can be marked there with their right labels; FILE.marks.jsonl keeps that beside a file, for erreval refine merge.
 
 Programs of this machine send rows and get them back with a column "diagnosis", with files or without:
    erreval serve --listen 127.0.0.1:8321
@@ -50,7 +51,7 @@ Then, with that token:
         --data-binary @questions.jsonl http://127.0.0.1:8321/v1/identify
 
 POST /v1/identify and /v1/score take rows as JSON Lines or a JSON list; GET /v1/model, /v1/taxonomy, /healthz,
-/metrics (Prometheus) and /openapi.json say the rest. With --model default, ?taxonomy=NAME asks for the model of
+/metrics (Prometheus), /openapi.json and /docs say the rest. With --model default, ?taxonomy=NAME asks for the model of
 another built-in taxonomy. Ctrl-C or SIGTERM ends it: what is under way is answered before (--drain).
 docs/serve.md says more.`,
 		Flags:  serveFlags(),

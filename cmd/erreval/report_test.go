@@ -159,7 +159,12 @@ func TestReportIsRank(t *testing.T) {
 					shown[title].want(t, title, i, 2, r.BradleyTerry.cells()...)
 				}
 				shown[title].want(t, title, i, 5, r.Won, r.Lost, r.Tied, r.WinRate.Value, r.WinRate.Low, r.WinRate.High,
-					r.BothBad.Value, r.Davidson, r.Elo, r.Glicko2, r.Borda)
+					r.BothBad.Value)
+				others, at := title, 12
+				if table.Type == "Overall" { // which comes first, with one rating
+					others, at = "Other ratings: Overall", 1
+				}
+				shown[others].want(t, others, i, at, r.Davidson, r.Elo, r.Glicko2, r.Borda)
 			}
 			if cells := shown["How often the row wins against the column: "+table.Type].Chart.Cells; len(cells) !=
 				len(table.Rows)*len(table.Rows) {

@@ -26,7 +26,15 @@ func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (
 	if err != nil {
 		return nil, err
 	}
-	so.View, so.Guard.Policy = viewHandler(v), page.Policy
+	var source view.Source = shown{v.index, v.catalog}
+	closeAll = v.index.Close
+	if m := newMarker(ctx.Context, shown{v.index, v.catalog}); m != nil {
+		source, closeAll = m, m.Close
+		if !e.Quiet {
+			e.Warn("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
+		}
+	}
+	so.View, so.Guard.Policy = viewHandler(source), page.Policy
 	if !e.Quiet {
 		for _, note := range v.catalog.Notes {
 			e.Warn("%s", words.Printable(note))
@@ -34,7 +42,7 @@ func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (
 		e.Warn("%s of %s", words.Plural(v.catalog.Rows, "row", "rows"),
 			words.Plural(len(v.catalog.Runs), "run", "runs"))
 	}
-	return v.index.Close, nil
+	return closeAll, nil
 }
 
 // shown is an index with its sections.
@@ -43,10 +51,10 @@ type shown struct {
 	catalog *view.Catalog
 }
 
-func (s *shown) Catalog() *view.Catalog { return s.catalog }
+func (s shown) Catalog() *view.Catalog { return s.catalog }
 
 // viewHandler is the page, its files, and what it asks.
-func viewHandler(v *viewed) http.Handler {
+func viewHandler(source view.Source) http.Handler {
 	mux := http.NewServeMux()
 	for path, file := range map[string]struct {
 		kind string
@@ -61,7 +69,7 @@ func viewHandler(v *viewed) http.Handler {
 			_, _ = w.Write(file.data) // nobody is there to be told
 		})
 	}
-	mux.Handle("/view/", view.Handler(&shown{v.index, v.catalog}))
+	mux.Handle("/view/", view.Handler(source))
 	mux.HandleFunc("/", service.NotFound)
 	return mux
 }

@@ -13,15 +13,17 @@ import (
 	"github.com/erreval/erreval/llm/reply"
 )
 
-// ColumnID holds the id of a row.
-const ColumnID = "question_id"
+// ColumnID holds the id of a row, ColumnScore the judge's score, 0 to 1.
+const (
+	ColumnID    = "question_id"
+	ColumnScore = "score"
+)
 
 // Other columns of CLEAR's results.
 const (
 	columnInput      = "model_input"
 	columnResponse   = "response"
 	columnReference  = "ground_truth"
-	columnScore      = "score"
 	columnEvaluation = "evaluation_text"
 	columnSummary    = "evaluation_summary"
 	columnNumbers    = "recurring_issues"
@@ -55,7 +57,7 @@ func readCells(row *dataset.Row) *cells {
 	if c.numbers, ok = numbersOf(issues.CellText(row, columnNumbers)); !ok && len(c.names) == 0 {
 		c.unreadable = columnNumbers
 	}
-	if score, err := strconv.ParseFloat(issues.CellText(row, columnScore), 64); err == nil && !math.IsNaN(score) &&
+	if score, err := strconv.ParseFloat(issues.CellText(row, ColumnScore), 64); err == nil && !math.IsNaN(score) &&
 		!math.IsInf(score, 0) {
 		c.score = &score
 	}
@@ -176,6 +178,9 @@ type metadata struct {
 	highScore    float64
 	fullText     bool
 	inputColumns []string
+	name         string // of the run
+	generator    string
+	judge        string
 }
 
 // defaultHighScore is CLEAR's own.
@@ -195,5 +200,8 @@ func readMetadata(data []byte) (m metadata, err error) {
 	set("high_score_threshold", &m.highScore)
 	set("use_full_text_for_analysis", &m.fullText)
 	set("input_columns", &m.inputColumns)
+	set("run_name", &m.name)
+	set("gen_model_name", &m.generator)
+	set("eval_model_name", &m.judge)
 	return m, nil
 }

@@ -147,11 +147,24 @@ func (r *Results) Close() error {
 // Notes say what was assumed; they are complete after Read.
 func (r *Results) Notes() []string { return r.said }
 
-// Columns are those that hold the fields of the task "response", as far as the row has texts in them.
+// Columns are those that hold the fields of the task "response", as far as the row has texts in them. The reference may
+// be missing.
 func Columns(row *dataset.Row) map[string]string {
-	return issues.TextColumns(row, map[string][]string{"input": {columnInput, "question"},
+	columns := issues.TextColumns(row, map[string][]string{"input": {columnInput, "question"},
 		"reference": {columnReference}})
+	if raw, there := row.Get(columnReference); there && string(raw) == "null" {
+		columns["reference"] = columnReference
+	}
+	return columns
 }
+
+// About is what a file says of the run.
+type About struct {
+	Name, Generator, Judge string // "" is not said
+}
+
+// About says whose outputs were evaluated, and by whom.
+func (r *Results) About() About { return About{r.meta.name, r.meta.generator, r.meta.judge} }
 
 // Read gives each row with its finding, which stands in its column too, and what is no row. It returns the list,
 // without Task. The rows are read twice.

@@ -174,7 +174,7 @@ func (w *Writer) setFinding(out *dataset.Row, f *issues.Finding) error {
 	if f.Status == issues.Unassigned {
 		messages = pythonTexts([]string{f.Reason})
 	}
-	return errors.Join(err, out.Set(columnScore, double(score)), out.Set(columnEvaluation, orNull(f.Evaluation)),
+	return errors.Join(err, out.Set(ColumnScore, double(score)), out.Set(columnEvaluation, orNull(f.Evaluation)),
 		out.Set(columnSummary, orNull(f.Analysis)), out.Set(columnNumbers, pythonNumbers(numbers)),
 		out.Set(columnNames, list), out.Set(columnError, messages))
 }

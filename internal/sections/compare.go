@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
@@ -51,9 +52,10 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	main := c.Main()
 	types := onPage(view.ViewCompare, c.TypesSection(k.Taxonomy))
 	types.Notes = append(types.Notes, "* alone on the first rank")
-	sections := []view.Section{board(main), matrixSection(main), types}
+	first, others := splitBoard(board(main))
+	sections := []view.Section{first, matrixSection(main), types}
 	shown := len(sections)
-	sections = append(sections, ratings)
+	sections = append(sections, ratings, others)
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		for j := range t.Rows {
@@ -79,6 +81,23 @@ func board(t *leaderboard.Table) view.Section {
 	s := onPage(view.ViewCompare, stages.BoardSection(t))
 	s.Title = "Leaderboard: " + t.Type
 	return s
+}
+
+// splitBoard takes the ratings besides the main one, and what is said of them, out of a leaderboard.
+func splitBoard(s view.Section) (first, others view.Section) {
+	first, others = s, s
+	others.Title = "Other ratings: " + strings.TrimPrefix(s.Title, "Leaderboard: ")
+	ofOthers := func(note string) bool { return strings.HasPrefix(note, "Davidson") }
+	first.Notes = slices.DeleteFunc(slices.Clone(s.Notes), ofOthers)
+	others.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(note string) bool { return !ofOthers(note) })
+	at := slices.IndexFunc(s.Table.Columns, func(c report.Column) bool { return c.Title == "Davidson" })
+	first.Table = &report.Table{Columns: s.Table.Columns[:at]}
+	others.Table = &report.Table{Columns: slices.Concat(s.Table.Columns[:1], s.Table.Columns[at:])}
+	for _, row := range s.Table.Rows {
+		first.Table.Rows = append(first.Table.Rows, row[:at])
+		others.Table.Rows = append(others.Table.Rows, slices.Concat(row[:1], row[at:]))
+	}
+	return first, others
 }
 
 // left says which of a run's rows a figure leaves out.

@@ -134,10 +134,11 @@ const nothing = "(nothing)"
 
 func confusion(one *evaluation.LabelledFile) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Which label instead of which",
-		Notes: []string{"rows in which a gold label (row) was missed, and what was predicted wrongly in them (column)"},
+		Notes: []string{"how often a gold label (row) was found, and, in rows in which it was missed, what was predicted " +
+			"wrongly (column)"},
 		Table: &report.Table{Columns: []report.Column{text("gold label"), number("gold rows"), number("found"),
 			number("missed"), text("instead"), number("nothing instead"), number("added where nothing was missed")}},
-		Chart: &view.Chart{Kind: "matrix", X: "predicted instead", Y: "gold label"}}
+		Chart: &view.Chart{Kind: "matrix", X: "predicted", Y: "gold label", Diagonal: true}}
 	var columns []string
 	for _, c := range one.Confusion {
 		columns = append(columns, c.Label)
@@ -145,17 +146,13 @@ func confusion(one *evaluation.LabelledFile) view.Section {
 	columns = append(columns, nothing)
 	for _, c := range one.Confusion {
 		var instead []string
-		rows := map[string]int{nothing: c.NothingInstead}
+		rows := map[string]int{nothing: c.NothingInstead, c.Label: c.Hit}
 		for _, l := range c.Instead {
 			instead = append(instead, fmt.Sprintf("%s %d", l.Label, l.Rows))
 			rows[l.Label] = l.Rows
 		}
 		for _, column := range columns {
-			value := report.Number(rows[column])
-			if column == c.Label {
-				value = report.Undefined // it cannot stand in its own place
-			}
-			s.Chart.Cells = append(s.Chart.Cells, view.Cell{Row: c.Label, Column: column, Value: value})
+			s.Chart.Cells = append(s.Chart.Cells, view.Cell{Row: c.Label, Column: column, Value: report.Number(rows[column])})
 		}
 		s.Table.Rows = append(s.Table.Rows, []any{c.Label, c.Support, c.Hit, c.Missed, strings.Join(instead, ", "),
 			c.NothingInstead, c.Added})

@@ -180,7 +180,11 @@ func (b *builder) addIssues(r *prepared, s *source) {
 	if r.finding == nil {
 		return
 	}
-	for _, id := range r.finding.IDs {
+	ids := r.finding.IDs
+	if s.isZIP && r.finding.Status == issues.None {
+		ids = []string{noIssue} // which has a severity there, too
+	}
+	for _, id := range ids {
 		i := b.issues[id]
 		if i == nil {
 			i = &issueBuild{}

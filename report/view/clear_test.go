@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func showIssues(t *testing.T, x *Index) (lines []shown, unknown int) {
 }
 
 // TestClearTable: a file of results shows the numbers that CLEAR's dashboard shows of it: No Issues first, then the
-// issues by their number of rows, each with its share of all rows and 1 - mean score. The expected lines were worked out
+// issues by their number of rows, each with its share of all rows and 1 - mean score (of rows without issues, too). The expected lines were worked out
 // as the dashboard does: it reads the names of each row, counts them, divides by the rows, and averages scores.
 func TestClearTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.zip")
@@ -79,10 +80,14 @@ func TestClearTable(t *testing.T) {
 	defer x.Close()
 	got, unknown := showIssues(t, x)
 	// A: 8 rows of 0.4, 4 of 0.25, 0.5, 0.25, 0.5: mean 4.7/12. B: 0.25 and 0.5 in turns: mean 0.375.
-	want := []shown{{noIssue, 24, 60, math.NaN()}, {"Answers another question", 12, 30, 0.61},
+	want := []shown{{noIssue, 24, 60, 0}, {"Answers another question", 12, 30, 0.61},
 		{"=Cites <nothing>", 8, 20, 0.63}}
 	if fmt.Sprint(got) != fmt.Sprint(want) || unknown != 0 {
 		t.Errorf("%v, %d unknown, want %v", got, unknown, want)
+	}
+	i := slices.IndexFunc(x.Catalog().Measures, func(m Measure) bool { return m.Key == "column.score" })
+	if m := x.Catalog().Measures[i]; m.Title != "Score" || m.Low != 0 || m.High != 1 {
+		t.Errorf("%+v", m)
 	}
 	scores, err := x.Histogram(context.Background(), HistogramQuery{Measure: "column.score"})
 	if err != nil || scores.Columns[0].Rows != 40 || scores.Columns[0].Sum != 8*0.4+4*0.25+4*0.5+24 {
@@ -101,12 +106,17 @@ func TestClearUnscored(t *testing.T) {
 	defer x.Close()
 	// CLEAR shows 6 rows, for q6 has no score, and 4 without issues, among them q5 and q7, which it did not compare.
 	got, unknown := showIssues(t, x)
-	want := []shown{{noIssue, 2, 28.6, math.NaN()}, {"Doesn't answer the question", 1, 14.3, 0.75},
+	want := []shown{{noIssue, 2, 28.6, 0.13}, {"Doesn't answer the question", 1, 14.3, 0.75},
 		{`Invents "facts"; cites nothing`, 1, 14.3, 0.5}, {"Zu lang für die Frage – 😀", 1, 14.3, 0.75}}
 	if fmt.Sprint(got) != fmt.Sprint(want) || unknown != 3 || x.Catalog().Rows != 7 {
 		t.Errorf("%v, %d unknown of %d, want %v", got, unknown, x.Catalog().Rows, want)
 	}
-	if text := x.Catalog(); text.Task != "response@1.0" || text.Runs[0].Columns["input"] != "model_input" {
+	facts := []Fact{{"Made by", "CLEAR"}, {"Run name", "invented"}, {"Generator", "none"}, {"Judge", "none"}}
+	if got := x.Catalog().Runs[0].Facts; !slices.Equal(got, facts) {
+		t.Error(got)
+	}
+	if text := x.Catalog(); text.Task != "response@1.0" || text.Runs[0].Columns["input"] != "model_input" ||
+		text.Runs[0].Columns["reference"] != "ground_truth" {
 		t.Error(text.Task, text.Runs[0].Columns)
 	}
 	page, err := x.Rows(context.Background(), RowsQuery{Filter: Filter{Search: "question 6"}, Limit: 5})

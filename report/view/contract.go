@@ -32,8 +32,17 @@ type Catalog struct {
 	Facets   []Facet   `json:"facets"`
 	Measures []Measure `json:"measures"`
 	Sections []Section `json:"sections"`
-	Notes    []string  `json:"notes"`            // what was left out, one line each
-	Review   string    `json:"review,omitempty"` // where a row can be labelled by hand; only when served
+	Notes    []string  `json:"notes"` // what was left out, one line each
+	// Labels are what a person can mark rows with; only when served, where marks are kept (Marker).
+	Labels []Label `json:"labels,omitempty"`
+}
+
+// Label is one of the task's error types, or the one for rows without any.
+type Label struct {
+	Name       string `json:"name"`
+	Category   string `json:"category,omitempty"`
+	Definition string `json:"definition"`
+	NoError    bool   `json:"no_error,omitempty"`
 }
 
 // Sample says which rows a report holds when it does not hold all.
@@ -355,7 +364,7 @@ type Chart struct {
 	X        string   `json:"x"` // title of the axis
 	Y        string   `json:"y,omitempty"`
 	Line     *float64 `json:"line,omitempty"`     // of a forest, a matrix: where nothing differs
-	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be
+	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be; of a matrix: there are hits
 	Points   []Point  `json:"points,omitempty"`
 	Cells    []Cell   `json:"cells,omitempty"`
 	Series   []Series `json:"series,omitempty"`
@@ -392,4 +401,29 @@ type Source interface {
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
 	Outputs(context.Context, OutputsQuery) (*Outputs, error)
+}
+
+// MarkedQuery asks for the mark of a row.
+type MarkedQuery struct {
+	N int `json:"n"`
+}
+
+// MarkQuery marks a row: it says what is right, in the place of an earlier mark.
+type MarkQuery struct {
+	N      int      `json:"n"`
+	Labels []string `json:"labels"` // null takes the mark away
+	Notes  string   `json:"notes"`
+}
+
+// Marked is what a person says of a row.
+type Marked struct {
+	Labels []string `json:"labels"` // null: nothing
+	Notes  string   `json:"notes"`
+	Time   string   `json:"time,omitempty"` // RFC 3339, UTC
+}
+
+// Marker is a Source that keeps people's marks of rows. One that cannot be is a *QueryError.
+type Marker interface {
+	Marked(context.Context, MarkedQuery) (*Marked, error)
+	Mark(context.Context, MarkQuery) (*Marked, error)
 }

@@ -196,7 +196,8 @@ func uniqueNames(values []Value) {
 
 // addListed adds the issues: none first, then those of the lists, then others by appearance.
 func (b *builder) addListed(f *facetBuild, out *Facet) {
-	out.Values = append(out.Values, Value{key: noIssue, Name: noIssue, Role: RoleNone})
+	out.Values = append(out.Values, Value{key: noIssue, Name: noIssue, Role: RoleNone,
+		Severity: b.issues[noIssue].meanSeverity(report.Undefined)})
 	known := map[string]bool{}
 	for _, s := range b.sources {
 		if s.list == nil {
@@ -216,20 +217,25 @@ func (b *builder) addListed(f *facetBuild, out *Facet) {
 	}
 }
 
+// meanSeverity is the severity that a list says, else that of the rows; nil where neither says one.
+func (i *issueBuild) meanSeverity(said report.Number) *report.Number {
+	switch {
+	case said.Defined():
+	case i != nil && i.severities > 0:
+		said = report.Number(i.severity / float64(i.severities))
+	case i != nil && i.scores > 0:
+		said = report.Number(1 - i.score/float64(i.scores))
+	default:
+		return nil
+	}
+	return &said
+}
+
 // describeIssue is an issue as its list has it; what the list does not say follows from its rows.
 func (b *builder) describeIssue(id string, issue *issues.Issue) Value {
 	v := Value{key: prefixID + id, Name: cmp.Or(issue.Name, id), Note: issue.Description}
 	rows := b.issues[id]
-	severity := issue.Severity
-	if rows != nil && !severity.Defined() && rows.severities > 0 {
-		severity = report.Number(rows.severity / float64(rows.severities))
-	}
-	if rows != nil && !severity.Defined() && rows.scores > 0 {
-		severity = report.Number(1 - rows.score/float64(rows.scores))
-	}
-	if severity.Defined() {
-		v.Severity = &severity
-	}
+	v.Severity = rows.meanSeverity(issue.Severity)
 	if issue.Stability != nil {
 		stability := report.Number(*issue.Stability)
 		v.Stability = &stability

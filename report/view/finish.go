@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/discover/clear"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -155,6 +156,10 @@ func (b *builder) describeMeasure(m *measureBuild) Measure {
 		out.Title, out.Low, out.High, out.Step = "Severity", 1, 3, 1
 	default:
 		out.Title = strings.TrimPrefix(m.key, prefixColumn)
+	}
+	if m.key == prefixColumn+clear.ColumnScore &&
+		!slices.ContainsFunc(b.sources, func(s *source) bool { return !s.isZIP }) {
+		out.Title, out.Low, out.High = "Score", min(0, out.Low), max(1, out.High)
 	}
 	return out
 }

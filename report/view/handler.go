@@ -6,43 +6,61 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
+
+	"github.com/erreval/erreval/internal/loopback"
 )
 
 // maxBody is the bytes that a query may have.
 const maxBody = 1 << 20
 
 // Handler answers queries of a Source over HTTP: GET /view/catalog, and POST /view/counts, histogram, rows, row, pairs,
-// outputs and export with a query as JSON. Errors are {"error": "…"}: 400 for a query that is wrong, 404 for a row that
-// is not there. Who may ask is the caller's to decide. It reads nothing but the Source.
+// outputs and, of a source that is an Exporter or a Marker, export, marked and mark, with a query as JSON. Errors are
+// {"error": "…"}: 400 for a query that is wrong, 404 for a row that is not there and for any other path, 405 for another
+// method. Who may ask is the caller's to decide. It reads nothing but the Source.
 func Handler(source Source) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /view/catalog", func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
-	handle(mux, "counts", source.Counts)
-	handle(mux, "histogram", source.Histogram)
-	handle(mux, "rows", source.Rows)
-	handle(mux, "row", source.Row)
-	handle(mux, "pairs", source.Pairs)
-	handle(mux, "outputs", source.Outputs)
-	if out, ok := source.(Exporter); ok {
-		mux.HandleFunc("POST /view/export", func(w http.ResponseWriter, r *http.Request) { export(w, r, out) })
+	handle(mux, http.MethodGet, "catalog", func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
+	handleQuery(mux, "counts", source.Counts)
+	handleQuery(mux, "histogram", source.Histogram)
+	handleQuery(mux, "rows", source.Rows)
+	handleQuery(mux, "row", source.Row)
+	handleQuery(mux, "pairs", source.Pairs)
+	handleQuery(mux, "outputs", source.Outputs)
+	if m, ok := source.(Marker); ok {
+		handleQuery(mux, "marked", m.Marked)
+		handleQuery(mux, "mark", m.Mark)
 	}
+	if out, ok := source.(Exporter); ok {
+		handle(mux, http.MethodPost, "export", func(w http.ResponseWriter, r *http.Request) { export(w, r, out) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "there is no "+r.URL.Path)
+	})
 	return mux
 }
 
-func handle[Q, A any](mux *http.ServeMux, name string, ask func(context.Context, Q) (*A, error)) {
-	mux.HandleFunc("POST /view/"+name, func(w http.ResponseWriter, r *http.Request) {
+// handle has a path answered for one method.
+func handle(mux *http.ServeMux, method, name string, h http.HandlerFunc) {
+	mux.HandleFunc(method+" /view/"+name, h)
+	mux.HandleFunc("/view/"+name, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", method)
+		refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+method)
+	})
+}
+
+func handleQuery[Q, A any](mux *http.ServeMux, name string, ask func(context.Context, Q) (*A, error)) {
+	handle(mux, http.MethodPost, name, func(w http.ResponseWriter, r *http.Request) {
 		var q Q
 		err := readQuery(w, r, &q)
-		var answer *A
+		var found *A
 		if err == nil {
-			answer, err = ask(r.Context(), q)
+			found, err = ask(r.Context(), q)
 		}
 		if err != nil {
 			fail(w, err)
 			return
 		}
-		respond(w, answer)
+		respond(w, found)
 	})
 }
 
@@ -90,13 +108,12 @@ func fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		status = http.StatusServiceUnavailable
 	}
-	data, failed := json.Marshal(map[string]string{"error": strings.ToValidUTF8(err.Error(), "\ufffd")})
-	if failed != nil {
-		data = []byte(`{"error":"the answer cannot be written"}`)
-	}
+	refuse(w, status, err.Error())
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
 	setHeaders(w, "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
+	loopback.Refuse(w, status, text)
 }
 
 // export streams rows. Once some are on their way an error can only break the connection off.

@@ -62,15 +62,17 @@ func TestHandler(t *testing.T) {
 		{"row", `{"n":1000}`, 404, "there is no row 1000"},
 		{"export", `{"format":"xlsx"}`, 400, "there is no format"},
 		{"export", `{"format":"csv","sort":{"key":"x"}}`, 400, "cannot be sorted"},
-		{"passwd", `{}`, 404, ""},
+		{"passwd", `{}`, 404, "there is no /view/passwd"},
+		{"mark", `{"n":0,"labels":["Vague"]}`, 404, "there is no /view/mark"}, // the source keeps none
+		{"catalog", `{}`, 405, "/view/catalog takes GET"},
 	} {
 		code, got, header := post(t, h, "/view/"+c.path, c.body)
 		if code != c.code || !strings.Contains(got, c.want) {
 			t.Errorf("%s %.80s: %d %s", c.path, c.body, code, got)
 		}
 		var said struct{ Error string }
-		if c.want != "" && (json.Unmarshal([]byte(got), &said) != nil || said.Error == "" ||
-			header.Get("X-Content-Type-Options") != "nosniff") {
+		if json.Unmarshal([]byte(got), &said) != nil || said.Error == "" ||
+			header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %s %v", c.path, got, header)
 		}
 	}

@@ -86,7 +86,7 @@ func rowFiles(dir string) (files []string, err error) {
 // mayHoldRows tells by a name: what runs write beside their rows is none.
 func mayHoldRows(name string) bool {
 	for _, record := range []string{runrecord.Path(""), issues.Path(""), dataset.RejectedPath(""),
-		dataset.PartialPath("")} {
+		dataset.PartialPath(""), dataset.MarksPath("")} {
 		if strings.HasSuffix(name, record) {
 			return false
 		}

@@ -33,7 +33,8 @@ const question = `{"id":"r1","question":"Who?","answer":"Ann","passage":"P"}` + 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "one/rows.jsonl", question, "one/rows.jsonl.issues.json", `{"format":1,"issues":[]}`,
-		"one/rows.jsonl.rejected.jsonl", "{}\n", "one/rows.jsonl.partial", question, "one/.hidden.jsonl", question,
+		"one/rows.jsonl.rejected.jsonl", "{}\n", "one/rows.jsonl.partial", question, "one/rows.jsonl.marks.jsonl", question,
+		"one/.hidden.jsonl", question,
 		"one/readme.txt", "text", "one/package.json", `{"name":"x"}`, "one/deeper/rows.jsonl", question,
 		"one/broken.parquet", "PAR1 no", "two/rows.jsonl", question, "two/more.csv", "id,question,answer,passage\nr2,Why?,x,P\n")
 	if err := os.Symlink(filepath.Join(dir, "one", "rows.jsonl"), filepath.Join(dir, "two", "link.jsonl")); err != nil {

@@ -139,9 +139,9 @@ func (x *Index) facet(key string) (*Facet, error) {
 }
 
 // QueryError says that a query asks for what there is not, or is wrong.
-type QueryError struct{ err error }
+type QueryError struct{ Err error }
 
-func (e *QueryError) Error() string { return e.err.Error() }
+func (e *QueryError) Error() string { return e.Err.Error() }
 
 func queryErrorf(format string, args ...any) error { return &QueryError{fmt.Errorf(format, args...)} }
 

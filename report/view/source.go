@@ -35,6 +35,7 @@ type source struct {
 	list    *issues.List // nil: none
 	rows    dataset.Options
 	columns map[string]string // field to column, where the names differ
+	about   clear.About       // of a file of CLEAR
 	first   *dataset.Row      // nil: there is none
 
 	repeated map[string]bool // ids of rows that are read from another source
@@ -204,6 +205,7 @@ func (s *source) eachOfZIP(ctx context.Context, o *Options, visit func(*dataset.
 		return nil, err
 	}
 	defer results.Close()
+	s.about = results.About()
 	return results.Read(ctx, func(row *dataset.Row, _ *issues.Finding) error { return visit(row) }, reject)
 }
 
@@ -215,7 +217,12 @@ func (s *source) describe(o *Options) (Run, File) {
 		file.Path = abs
 	}
 	if s.isZIP {
-		run.Facts = append(run.Facts, Fact{"Made by", "CLEAR"})
+		for _, f := range []Fact{{"Made by", "CLEAR"}, {"Run name", s.about.Name}, {"Generator", s.about.Generator},
+			{"Judge", s.about.Judge}} {
+			if f.Value != "" {
+				run.Facts = append(run.Facts, f)
+			}
+		}
 	}
 	model := ""
 	if s.first != nil {

@@ -161,10 +161,10 @@ in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this so
 ## The page of reports
 
 The program, and each report file that it writes, has the page's script (` + "`report/page/dist/page.js`" + `), and in it
-packages from npm: Preact (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and the texts of
-their licences stand in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page writes; it fails
-at a licence of another kind. ` + "`report/page/package-lock.json`" + ` has the hashes. What only builds and tests the page
-(Vite, TypeScript, Vitest, Playwright, axe-core) is in neither.
+packages from npm: Preact, markdown-to-jsx (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and
+the texts of their licences stand in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page
+writes; it fails at a licence of another kind. ` + "`report/page/package-lock.json`" + ` has the hashes. What only builds and
+tests the page (Vite, TypeScript, Vitest, Playwright, axe-core) is in neither.
 `
 
 func page(modules []module) string {

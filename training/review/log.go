@@ -1,23 +1,15 @@
 package review
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/erreval/erreval/internal/plainjson"
-	"github.com/erreval/erreval/internal/regularfile"
-	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Log is a reviewer's file of answers while it grows: a line for every answer, the last one for an item counts, and to
@@ -26,9 +18,8 @@ type Log struct {
 	frozen   *Frozen
 	reviewer string
 	mu       sync.Mutex
-	file     *os.File
+	file     *lineFile
 	entries  []entry
-	size     int64 // bytes of whole lines
 }
 
 // entry is one line.
@@ -77,85 +68,16 @@ func (f *Frozen) OpenLog(reviewer string) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	file, err := lockAnswers(path)
-	if err != nil {
-		return nil, err
-	}
-	l := &Log{frozen: f, reviewer: reviewer, file: file}
-	if err := l.read(path); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return l, nil
-}
-
-func lockAnswers(path string) (*os.File, error) {
-	file, err := wholefile.OpenUnlinked(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	// A file system without locks is no reason to refuse work.
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("%s is in use by another review; end that one, or give another name with "+
-			"--reviewer", path), file.Close())
-	}
-	if same, err := isAt(file, path); err != nil || !same { // replaced before the lock was there
-		if err = errors.Join(err, file.Close()); err != nil {
-			return nil, err
-		}
-		return lockAnswers(path)
-	}
-	return file, nil
-}
-
-// isAt tells whether the opened file is still the one at path.
-func isAt(file *os.File, path string) (bool, error) {
-	opened, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
-	there, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(opened, there), err
-}
-
-func (l *Log) read(path string) error {
-	data, err := regularfile.Read(path, regularfile.MaxRows)
-	if err != nil {
+	l := &Log{frozen: f, reviewer: reviewer}
+	file, err := openLineFile(path, func(lines []byte) (err error) {
+		l.entries, err = f.readLog(path, reviewer, lines)
 		return err
+	})
+	if errors.Is(err, errInUse) {
+		return nil, fmt.Errorf("%s is in use by another review; end that one, or give another name with --reviewer", path)
 	}
-	whole := wholeLines(data)
-	if l.entries, err = l.frozen.readLog(path, l.reviewer, whole); err != nil {
-		return err
-	}
-	l.size = int64(len(whole))
-	if len(whole) > len(data) { // a newline is missing
-		if _, err := l.file.WriteAt([]byte{'\n'}, l.size-1); err != nil {
-			return err
-		}
-	}
-	return errors.Join(l.cut(l.size), syncFolder(filepath.Dir(path)))
-}
-
-// wholeLines are the lines of data, without a last one that was cut off.
-func wholeLines(data []byte) []byte {
-	end := bytes.LastIndexByte(data, '\n') + 1
-	if tornOff(data[end:]) {
-		return data[:end]
-	}
-	return append(slices.Clip(data), '\n') // somebody's editor ends the file so
-}
-
-// tornOff tells whether what stands behind the last line end is the beginning of a line, or what a loss of power
-// leaves. Anything else is somebody's text, and not ours to drop.
-func tornOff(tail []byte) bool {
-	if bytes.IndexByte(tail, 0) >= 0 {
-		return true
-	}
-	var v json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(tail)).Decode(&v)
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	l.file = file
+	return l, err
 }
 
 func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
@@ -201,23 +123,6 @@ func (f *Frozen) counting(entries []entry) []Answer {
 	return answers
 }
 
-// cut takes away what stands behind size, on the disk too.
-func (l *Log) cut(size int64) error {
-	if err := l.file.Truncate(size); err != nil {
-		return err
-	}
-	return l.file.Sync()
-}
-
-// syncFolder puts the names of its files on the disk.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // Add checks the answer (see Refused) and saves it. Its reviewer, the hash of its text, and whether it decides between
 // others are filled in.
 func (l *Log) Add(a Answer) error {
@@ -237,15 +142,11 @@ func (l *Log) Add(a Answer) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.file.WriteAt(line, l.size)
-	if err == nil {
-		err = l.file.Sync()
+	at := l.file.size
+	if err := l.file.add(line); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, l.cut(l.size))
-	}
-	l.entries = append(l.entries, entry{a, l.size})
-	l.size += int64(len(line))
+	l.entries = append(l.entries, entry{a, at})
 	return nil
 }
 
@@ -258,10 +159,10 @@ func (l *Log) Undo() (last Answer, ok bool, err error) {
 		return Answer{}, false, nil
 	}
 	e := l.entries[n]
-	if err := l.cut(e.at); err != nil {
+	if err := l.file.cut(e.at); err != nil {
 		return Answer{}, false, err
 	}
-	l.entries, l.size = l.entries[:n], e.at
+	l.entries = l.entries[:n]
 	return e.Answer, true, nil
 }
 
@@ -276,12 +177,10 @@ func (l *Log) Answers() []Answer {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var err error
-	if answers := l.frozen.counting(l.entries); len(answers) < len(l.entries) {
-		var data []byte
-		if data, err = Lines(answers); err == nil {
-			err = wholefile.Write(AnswersPath(l.frozen.Dir, l.reviewer), data)
-		}
+	answers := l.frozen.counting(l.entries)
+	if len(answers) == len(l.entries) {
+		return l.file.close(nil)
 	}
-	return errors.Join(err, l.file.Close())
+	data, err := Lines(answers)
+	return errors.Join(err, l.file.close(data))
 }

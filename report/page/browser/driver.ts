@@ -1,6 +1,6 @@
 // What the tests in a browser share: the browser, report files, places of the page.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -45,13 +45,28 @@ function pagefile(args: string[], input = ""): Buffer {
 
 let program: string | undefined;
 
-/** What erreval prints. */
-export function erreval(args: string[]): string {
+function built(): string {
   if (!program) {
     program = join(folder, "erreval");
     run("go", ["build", "-o", program, "./cmd/erreval"]);
   }
-  return run(program, args).stdout.toString();
+  return program;
+}
+
+/** What erreval prints. */
+export function erreval(args: string[]): string {
+  return run(built(), args).stdout.toString();
+}
+
+/** Starts erreval serve over files; its address, with the token. */
+export async function errevalServe(files: string[]): Promise<{ address: string; stop: () => Promise<void> }> {
+  const server = spawn(built(), ["serve", "--no-open", "--quiet", ...files], { cwd: root });
+  const ended = new Promise<void>((done) => server.on("exit", () => done()));
+  const address = await new Promise<string>((found, failed) => {
+    server.stdout.once("data", (line: Buffer) => found(line.toString().trim()));
+    void ended.then(() => failed(new Error("erreval serve ended")));
+  });
+  return { address, stop: () => (server.kill("SIGTERM"), ended) };
 }
 
 export interface Served {

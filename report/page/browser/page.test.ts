@@ -337,6 +337,22 @@ describe("the address", () => {
   });
 });
 
+test("what was measured of several runs has a column a run, and hits on the diagonal", () => {
+  const data = sample(240);
+  const of = (run: string) => data.catalog.sections.filter((s) => s.view === "measured" && s.run === "found.jsonl").map((s) => ({ ...s, run }));
+  data.catalog.sections.push(...of("tuned.jsonl"));
+  return visit(at(makeFile("runs.html", data), "measured"), async (page) => {
+    const card = (title: string) => page.locator(`section.card:has(h2:text-is("${title}"))`);
+    expect(await card("Per label against people").locator("> .datatable thead th").allTextContents()).toEqual(["Label", "found.jsonl", "tuned.jsonl"]);
+    expect(await card("Confusion").locator("table.hits").count()).toBe(2);
+    expect(await card("Confusion").locator("table.hits >> nth=0").locator("td.hit").count()).toBe(await card("Confusion").locator("table.hits >> nth=0").locator("tbody tr").count());
+    await page.selectOption(`section.card:has(h2:text-is("Per label against people")) > .datatable select`, "Rows");
+    await page.waitForSelector("td:text-is(\"40\")");
+    await page.selectOption(".choices select", "tuned.jsonl");
+    await page.waitForFunction(() => document.querySelectorAll("table.hits").length === 1);
+  });
+});
+
 describe("tables", () => {
   test("sort, search and export what they show", () => visit(at(file, "errors", "&facet=label"), async (page) => {
     await page.click('th button:has-text("Share")');
@@ -701,7 +717,7 @@ function poisoned(): Data {
   const facets = ["run", "system", "label", "issue", "gold", "unscored", "truncated", `verdict.${p(5)}`, ...payloads.map((x) => `column.${x}`)];
   const measures = [...payloads.map((x) => `probability.${x}`), ...payloads.slice(0, 12).map((x) => `score.${x}`), `column.${p(3)}`];
   const catalog: Catalog = {
-    format: 1, title: p(1), build: p(2), rows: n, task: p(3), review: "javascript:evil()",
+    format: 1, title: p(1), build: p(2), rows: n, task: p(3),
     runs: payloads.map((name) => ({ name, command: name, rows: 1, rejected: 1, thresholds: { [name]: 0.5 }, columns: { x: "y" }, facts: payloads.slice(0, 5).map((f) => ({ name: f, value: name })) })),
     fields: payloads.slice(0, 6).map((x, i) => ({ name: i === 0 ? "text" : x, definition: x, judged: i === 0 })),
     facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),

@@ -15,7 +15,14 @@ export interface Catalog {
   measures: Measure[];
   sections: Section[];
   notes: string[];
-  review?: string;
+  labels?: Label[];
+}
+
+export interface Label {
+  name: string;
+  category?: string;
+  definition: string;
+  no_error?: boolean;
 }
 
 export interface Sample {
@@ -305,6 +312,18 @@ export interface Series {
 export type ExportFormat = "jsonl" | "csv";
 
 /** Source answers questions about rows. Unknown facets, values, measures and rows are errors that name them. */
+export interface MarkQuery {
+  n: number;
+  labels: string[] | null;
+  notes: string;
+}
+
+export interface Marked {
+  labels: string[] | null;
+  notes: string;
+  time?: string;
+}
+
 export interface Source {
   catalog(): Catalog;
   /** Whether an unfiltered answer is of all rows while a filtered one is of the sample. */
@@ -315,6 +334,9 @@ export interface Source {
   row(q: RowQuery, signal?: AbortSignal): Promise<RowDetail>;
   pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs>;
   outputs(q: OutputsQuery, signal?: AbortSignal): Promise<Outputs>;
+  /** What a person says of a row, and saying it; only where the catalogue has labels. */
+  marked?(n: number, signal?: AbortSignal): Promise<Marked>;
+  mark?(q: MarkQuery): Promise<Marked>;
   /** The records that the filter chooses, as a file. */
   export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob>;
 }

@@ -1,8 +1,8 @@
 // A Source of what `erreval serve` answers over HTTP.
 
 import type {
-  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Outputs, OutputsQuery, Pairs, PairsQuery,
-  RowDetail, RowQuery, RowsPage, RowsQuery, Sort, Source,
+  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Marked, MarkQuery, Outputs, OutputsQuery,
+  Pairs, PairsQuery, RowDetail, RowQuery, RowsPage, RowsQuery, Sort, Source,
 } from "./contract";
 import { texts } from "./texts";
 
@@ -67,6 +67,14 @@ export class RemoteSource implements Source {
 
   outputs(q: OutputsQuery, signal?: AbortSignal): Promise<Outputs> {
     return this.ask("outputs", q, signal);
+  }
+
+  marked(n: number, signal?: AbortSignal): Promise<Marked> {
+    return this.ask("marked", { n }, signal);
+  }
+
+  mark(q: MarkQuery): Promise<Marked> {
+    return this.ask("mark", q);
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {

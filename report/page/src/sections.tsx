@@ -16,7 +16,7 @@ export function SectionCard({ of, id }: { of: Section; id: string }) {
   );
 }
 
-function Grid({ id, caption, columns, rows }: { id: string; caption: string; columns: { title: string; kind: string }[]; rows: TableCell[][] }) {
+export function Grid({ id, caption, columns, rows }: { id: string; caption: string; columns: { title: string; kind: string }[]; rows: TableCell[][] }) {
   const decimals = columns.map((_, i) => decimalsOf(rows.map((r) => r[i] ?? null)));
   const made: Column<TableCell[]>[] = columns.map((c, i) => ({
     key: String(i), title: c.title, numeric: c.kind !== "text",
@@ -43,11 +43,11 @@ function decimalsOf(values: TableCell[]): number | undefined {
   return most <= 1 ? 3 : 2;
 }
 
-function ChartOf({ section, id }: { section: Section; id: string }) {
+export function ChartOf({ section, id }: { section: Section; id: string }) {
   const chart = section.chart!;
   switch (chart.kind) {
     case "matrix":
-      return <Matrix caption={section.title} row={chart.y ?? ""} column={chart.x} cells={chart.cells ?? []} line={chart.line ?? undefined} />;
+      return <Matrix caption={section.title} row={chart.y ?? ""} column={chart.x} cells={chart.cells ?? []} line={chart.line ?? undefined} diagonal={chart.diagonal ?? false} />;
     case "forest":
       return (
         <>
@@ -83,17 +83,24 @@ function Figures({ children }: { children: preact.ComponentChildren }) {
   return <details class="figures"><summary>{texts.measured.figures}</summary>{children}</details>;
 }
 
-/** Cells in a colour as they are far from zero; with a line, in two colours as they are above and below it. */
-function Matrix({ caption, row, column, cells, line }: { caption: string; row: string; column: string; cells: Cell[]; line: number | undefined }) {
+/**
+ * Cells in a colour as they are far from zero; with a line, in two colours as they are above and below it. On a diagonal of
+ * hits they have a colour and a scale of their own.
+ */
+function Matrix({ caption, row, column, cells, line, diagonal }: {
+  caption: string; row: string; column: string; cells: Cell[]; line: number | undefined; diagonal: boolean;
+}) {
   const rows = [...new Set(cells.map((c) => c.row))];
   const columns = [...new Set(cells.map((c) => c.column))];
   const values = new Map(cells.map((c) => [c.row + "\u0000" + c.column, c.value]));
   const size = (v: number) => Math.abs(v - (line ?? 0));
-  const sizes = cells.map((c) => (c.value === null ? 0 : size(c.value)));
-  const most = Math.max(0, ...sizes) || 1;
+  const isHit = (c: { row: string; column: string }) => diagonal && c.row === c.column;
+  const largest = (some: Cell[]) => Math.max(0, ...some.map((c) => (c.value === null ? 0 : size(c.value)))) || 1;
+  const most = { hits: largest(cells.filter(isHit)), others: largest(cells.filter((c) => !isHit(c))) };
+  const side = (v: number) => (v < (line ?? 0) ? "below" : line === undefined ? "" : "above");
   return (
     <Scroll label={caption}>
-      <table class="heat">
+      <table class={diagonal ? "heat hits" : "heat"}>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr><th scope="col" class="corner">{row && <>{row} <span aria-hidden="true">↓</span> </>}{column} <span aria-hidden="true">→</span></th>{columns.map((c) => <th key={c} scope="col" class="numeric">{c}</th>)}</tr>
@@ -104,9 +111,10 @@ function Matrix({ caption, row, column, cells, line }: { caption: string; row: s
               <th scope="row">{r}</th>
               {columns.map((c) => {
                 const v = values.get(r + "\u0000" + c) ?? null;
-                return v === null
-                  ? <td key={c} class="numeric">–</td>
-                  : <td key={c} class={`numeric cell ${v < (line ?? 0) ? "below" : line === undefined ? "" : "above"}`} style={{ "--v": `${(40 * size(v)) / most}%` }}>{number(v)}</td>;
+                if (v === null) return <td key={c} class="numeric cell">–</td>;
+                const hit = isHit({ row: r, column: c });
+                const names = hit ? "hit" : v === 0 && diagonal ? "zero" : side(v);
+                return <td key={c} class={`numeric cell ${names}`} style={{ "--v": `${(40 * size(v)) / (hit ? most.hits : most.others)}%` }}>{number(v)}</td>;
               })}
             </tr>
           ))}

@@ -149,7 +149,8 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
       );
     }
     if (has((v) => v.severity !== undefined && v.severity !== null)) {
-      out.push({ key: "severity", title: texts.issues.severity, help: texts.issues.severityHelp, numeric: true, value: (l) => l.value.severity ?? null, show: (l) => l.value.severity?.toFixed(2) ?? "–" });
+      const byScore = has((v) => (v.severity ?? 1) < 1); // other severities begin at 1
+      out.push({ key: "severity", title: byScore ? texts.issues.severityByScore : texts.issues.severity, help: texts.issues.severityHelp(byScore), numeric: true, value: (l) => l.value.severity ?? null, show: (l) => l.value.severity?.toFixed(2) ?? "–" });
     }
     if (has((v) => v.stability !== undefined && v.stability !== null)) {
       out.push({ key: "stability", title: texts.issues.stability, help: texts.issues.stabilityHelp, numeric: true, value: (l) => l.value.stability ?? null, show: (l) => l.value.stability?.toFixed(2) ?? "–" });

@@ -117,6 +117,13 @@ export function columnsOf(catalog: Catalog, most = 200): Facet[] {
   return catalog.facets.filter((f) => answered(f) && !f.multi && !f.key.startsWith("verdict.") && known(f) > 0 && f.values.length <= most);
 }
 
+/** The scores of dimensions; of results of CLEAR, which have none, the judge's score. */
+export function scoresOf(catalog: Catalog): Catalog["measures"] {
+  const own = catalog.measures.filter((m) => m.key.startsWith("score."));
+  const byCLEAR = (run: number) => catalog.runs[run]?.facts.some((f) => f.name === "Made by" && f.value === "CLEAR") ?? false;
+  return own.length > 0 ? own : catalog.measures.filter((m) => m.key === "column.score" && m.runs.some(byCLEAR));
+}
+
 export function facetOf(catalog: Catalog, key: string): Facet | undefined {
   return catalog.facets.find((f) => f.key === key);
 }

@@ -170,7 +170,7 @@ function sections(): Catalog["sections"] {
     },
     {
       view: "measured", title: "Confusion", run: "found.jsonl",
-      chart: { kind: "matrix", x: "found", y: "people", cells: types.flatMap((row, i) => types.map((column, j) => ({ row, column, value: i === j ? 20 - 2 * i : (i + j) % 4 }))) },
+      chart: { kind: "matrix", x: "found", y: "people", diagonal: true, cells: types.flatMap((row, i) => types.map((column, j) => ({ row, column, value: i === j ? 20 - 2 * i : (i + j) % 4 }))) },
     },
     {
       view: "measured", title: "Calibration", run: "found.jsonl", chart: {

@@ -10,7 +10,7 @@ import { quotes, segments } from "../src/highlight";
 import { LocalSource } from "../src/local";
 import { short } from "../src/charts";
 import { fileName, sortRows } from "../src/ui";
-import { safeAddress } from "../src/views/row";
+import { byCategory, toggled } from "../src/views/label";
 import { sample } from "./sample";
 
 describe("CSV", () => {
@@ -154,9 +154,14 @@ test("names of files have no signs", () => {
   expect(fileName("?")).toBe("table");
 });
 
-test("links lead to pages", () => {
-  expect(["javascript:alert(1)", "data:text/html,x", "//evil.example", " javascript:1", "JaVaScRiPt:1"].map(safeAddress)).toEqual(["#", "#", "#", "#", "#"]);
-  expect(["/review", "http://127.0.0.1:1/x"].map(safeAddress)).toEqual(["/review", "http://127.0.0.1:1/x"]);
+test("the label of right rows stands alone", () => {
+  const labels = [{ name: "Vague", category: "Form", definition: "" }, { name: "OK", definition: "", no_error: true }, { name: "Typo", category: "Form", definition: "" }];
+  const [vague, ok, typo] = labels;
+  expect([...toggled(labels, new Set(["Vague"]), ok!)]).toEqual(["OK"]);
+  expect([...toggled(labels, new Set(["OK"]), vague!)]).toEqual(["Vague"]);
+  expect([...toggled(labels, new Set(["Vague"]), typo!)]).toEqual(["Vague", "Typo"]);
+  expect([...toggled(labels, new Set(["Vague", "Typo"]), vague!)]).toEqual(["Typo"]);
+  expect(byCategory(labels).map(([c, l]) => [c, l.map((x) => x.name)])).toEqual([["Form", ["Vague", "Typo"]], ["", ["OK"]]]);
 });
 
 test("no source makes markup or program of text", () => {

@@ -166,9 +166,6 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// longestNotes is more than the page lets a person type.
-const longestNotes = 20000 // bytes
-
 // given is an answer as the page sends it.
 type given struct {
 	ItemID  string   `json:"item_id"`
@@ -187,8 +184,8 @@ func parseGiven(body []byte) (*given, error) {
 	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token gives it bare
 		return nil, errors.New("this is no answer: something follows it")
 	}
-	if len(g.Notes) > longestNotes {
-		return nil, fmt.Errorf("the notes are longer than %d bytes", longestNotes)
+	if len(g.Notes) > review.LongestNotes {
+		return nil, fmt.Errorf("the notes are longer than %d bytes", review.LongestNotes)
 	}
 	return &g, nil
 }

@@ -314,7 +314,7 @@ func TestDecisions(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	p := newPage(t, Review{})
-	long := strings.Repeat("ä", longestNotes/2)
+	long := strings.Repeat("ä", review.LongestNotes/2)
 	for _, c := range []struct {
 		body string
 		code int
@@ -548,7 +548,7 @@ func FuzzGiven(f *testing.F) {
 			t.Fatal(err)
 		}
 		h, err := parseGiven(again)
-		if err != nil && len(g.Notes) <= longestNotes || err == nil && fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", h) {
+		if err != nil && len(g.Notes) <= review.LongestNotes || err == nil && fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", h) {
 			t.Errorf("%#v became %#v, %v", g, h, err)
 		}
 	})

@@ -3,7 +3,7 @@ import { RoleNone, RoleUnknown } from "../contract";
 import { HistogramPicture } from "../charts";
 import { count, number } from "../format";
 import { rowsOfRole } from "../shares";
-import { columnsOf, facetOf, findings, useAsk, usePage, type Page } from "../state";
+import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
@@ -17,7 +17,7 @@ export function Overview() {
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   const several = (key: string) => byChoices.find((f) => f.key === key && f.values.length > 1);
   const by = byChoices.find((f) => f.key === state.params["by"]) ?? defaultBy(page, several);
-  const measures = catalog.measures.filter((m) => m.key.startsWith("score."));
+  const measures = scoresOf(catalog);
   const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | null> => {
     if (!by || (!facet && measures.length === 0)) return null;
     const both = async <T,>(ask: (also: { by?: string }) => Promise<T>): Promise<Both<T>> => {

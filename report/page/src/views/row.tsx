@@ -9,6 +9,8 @@ import { facetOf, findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Scroll, type Column } from "../ui";
+import { Markdown } from "../markdown";
+import { LabelForm } from "./label";
 import { Tags } from "./rows";
 
 export const closeId = "close-row";
@@ -51,11 +53,11 @@ function Detail({ of }: { of: RowDetail }) {
         <p class="sub">{[catalog.runs[row.run]?.name, valueOf(catalog, row, "system")].filter(Boolean).join(" · ")}</p>
         <p class="buttons">
           <Copy label={texts.row.copyId} text={row.id} />
-          {catalog.review && <a class="button" href={safeAddress(catalog.review)}>{texts.row.review}</a>}
         </p>
       </div>
       <Card title={texts.row.fields}><Fields run={row.run} record={record} marks={marks} /></Card>
       {issue && <Issue of={issue} />}
+      <LabelForm key={row.n} n={row.n} />
       {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
       <Probabilities row={row} />
       <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
@@ -67,11 +69,6 @@ function Detail({ of }: { of: RowDetail }) {
       </Card>
     </>
   );
-}
-
-/** Links lead to pages alone. */
-export function safeAddress(address: string): string {
-  return /^(https?:\/\/|\/(?!\/)|#)/.test(address) ? address : "#";
 }
 
 export function Copy({ label, text }: { label: string; text: string }) {
@@ -280,7 +277,8 @@ function Judgements({ title, id, of, name, plain, head, value }: {
   const text = (key: string, heading: string): Column<Judgement> => ({ key, title: heading, value: (j) => list(j.run[key]) || null });
   const optional = [
     text("order", texts.row.order), text("repeat", texts.row.repeat), text("planted", texts.row.planted), text("uncertainty", texts.row.uncertainty),
-    text("errors_shown", texts.row.shown), text("reason", texts.row.reason), text("explanation", texts.row.explanation),
+    text("errors_shown", texts.row.shown), text("reason", texts.row.reason),
+    { ...text("explanation", texts.row.explanation), show: (j: Judgement) => <Markdown text={list(j.run["explanation"])} /> },
   ].filter((c) => of.some((j) => c.value(j)));
   const columns: Column<Judgement>[] = [
     { key: "name", title: head, value: plain, show: name },
@@ -303,18 +301,22 @@ function Issue({ of }: { of: JsonObject }) {
   if (lines.length <= 1) return null;
   return (
     <Card title={texts.row.issue}>
-      <dl class="fields">{lines.map((l, i) => <div key={i}><dt>{title[l.key]}</dt><dd>{l.key === "quote" ? <mark class="quote">{l.value}</mark> : l.value}</dd></div>)}</dl>
+      <dl class="fields">{lines.map((l, i) => <div key={i}><dt>{title[l.key]}</dt><dd>{l.key === "quote" ? <mark class="quote">{l.value}</mark> : l.key === "analysis" || l.key === "evaluation" ? <Markdown text={l.value} /> : l.value}</dd></div>)}</dl>
     </Card>
   );
 }
 
 const shownElsewhere = new Set(["id", "diagnosis", "scores", "issues", "verdicts", "system"]);
+/** Columns of CLEAR's that its finding, in the column issues, says too. */
+const inFinding = new Set(["question_id", "score", "evaluation_text", "evaluation_summary", "recurring_issues", "recurring_issues_str"]);
 
 /** Columns that no other part shows. */
 function Others({ record, run }: { record: Json; run: number }) {
   const { catalog } = usePage();
   const fields = new Set(catalog.fields.flatMap((f) => [columnOf(catalog, run, f), `${f.name}_a`, `${f.name}_b`]));
-  const lines = Object.entries(object(record) ?? {}).filter(([name]) => !shownElsewhere.has(name) && !fields.has(name))
+  const isCLEAR = object(record)?.["recurring_issues_str"] !== undefined && object(record)?.["issues"] !== undefined;
+  const hidden = (name: string) => shownElsewhere.has(name) || fields.has(name) || (isCLEAR && inFinding.has(name));
+  const lines = Object.entries(object(record) ?? {}).filter(([name]) => !hidden(name))
     .map(([name, value]) => ({ name, value: typeof value === "string" ? value : JSON.stringify(value) }));
   if (lines.length === 0) return null;
   const columns: Column<(typeof lines)[number]>[] = [

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
-import type { Facet, Filter, Measure, RowSummary } from "../contract";
+import type { Facet, Filter, RowSummary } from "../contract";
 import { listedText } from "../fields";
 import { download } from "../files";
 import { number } from "../format";
 import { ShareTable } from "../shares";
-import { facetOf, findings, useAsk, usePage, type Page } from "../state";
+import { facetOf, findings, scoresOf, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, Export, Fold, RowId, Scroll, Select, Tag, useRoving } from "../ui";
@@ -110,8 +110,7 @@ function choicesOf({ catalog, state }: Page, rows: RowSummary[]): Choice[] {
   const found = findings(catalog);
   const origin = ["system", "run"].flatMap((key) => facetOf(catalog, key) ?? []).filter((f) => f.key !== "run" || catalog.runs.length > 1);
   const others = catalog.facets.filter((f) => !found.includes(f) && !["system", "run"].includes(f.key));
-  const isScore = (m: Measure) => m.key.startsWith("score.");
-  const scores = catalog.measures.filter(isScore);
+  const scores = scoresOf(catalog);
   const has = (f: Facet) => rows.some((r) => r.facets[f.key]?.length);
   const facet = (f: Facet, usual: boolean): Choice => ({
     key: f.key, title: facetTitle(f), usual, sorts: true, most: f.multi,
@@ -123,7 +122,7 @@ function choicesOf({ catalog, state }: Page, rows: RowSummary[]): Choice[] {
     })),
     ...found.map((f) => facet(f, has(f) && (!f.key.startsWith("verdict.") || asked.includes(f.key)))),
     ...origin.map((f) => facet(f, true)), ...others.map((f) => facet(f, false)),
-    ...[...catalog.measures.filter((m) => !isScore(m)), ...scores].map((m): Choice => ({
+    ...[...catalog.measures.filter((m) => !scores.includes(m)), ...scores].map((m): Choice => ({
       key: m.key, title: measureTitle(m), sorts: true, most: true, class: "numeric", cell: (r) => number(r.measures[m.key]),
       usual: asked.includes(m.key) || (scores.indexOf(m) >= 0 && scores.indexOf(m) < mostScores && rows.some((r) => r.measures[m.key] !== undefined)),
     })),

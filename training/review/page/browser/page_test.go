@@ -188,6 +188,11 @@ func TestResume(t *testing.T) {
 	}
 	b.do(chromedp.Navigate(address)) // the same page but for its #: it must load anew
 	b.row("Row 2 of 5")
+	b.do(chromedp.Navigate(address + "&item=d")) // a link to a row
+	b.row("Row 4 of 5")
+	if url := value[string](b, `location.hash`); url != "#item=d" {
+		t.Errorf("the address says %q", url)
+	}
 }
 
 // TestFits: on a small screen a row with a passage of some 150 words, every label with its key, the notes and the

@@ -1,11 +1,14 @@
 'use strict';
 
-// The token comes in the part of the address that browsers never send, and leaves the address bar at once.
+// The token comes in the part of the address that browsers never send, and leaves the address bar at once. With
+// #item=ID, or &item=ID behind the token, the page opens at that row.
+const asked = new URLSearchParams(location.hash.slice(1));
 const token = (() => {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token');
+  const given = asked.get('token');
   if (given) {
+    asked.delete('token');
     sessionStorage.setItem('token', given);
-    history.replaceState(null, '', location.pathname);
+    history.replaceState(null, '', location.pathname + (asked.size > 0 ? '#' + asked : ''));
   }
   return sessionStorage.getItem('token') || '';
 })();
@@ -316,7 +319,8 @@ function begin(data) {
   $('notes').addEventListener('blur', () => { $('notes-hint').hidden = true; });
   $('labels').addEventListener('submit', (event) => event.preventDefault());
   $('other-actions').hidden = false;
-  const first = batch.items.findIndex(isOpen);
+  const wanted = batch.items.findIndex((it) => it.id === asked.get('item'));
+  const first = wanted < 0 ? batch.items.findIndex(isOpen) : wanted;
   goTo(first < 0 ? batch.items.length : first);
 }
 
