@@ -52,12 +52,8 @@ func compareCommand(e *env) *cli.Command {
 		ArgsUsage:   "INPUT",
 		Description: compareDescription,
 		Flags:       compareFlags(),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of outputs or pairs"); err != nil {
-				return err
-			}
-			return runCompare(ctx, e)
-		},
+		Action: withArgs(1, 1, "one file of outputs or pairs",
+			func(ctx *cli.Context) error { return runCompare(ctx, e) }),
 	}
 }
 

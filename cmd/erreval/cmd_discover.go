@@ -54,10 +54,7 @@ func discoverCommand(e *env) *cli.Command {
 		ArgsUsage:   "ROWS",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of rows"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one file of rows", func(ctx *cli.Context) error {
 			d, ask, err := readDiscover(ctx, e)
 			if err = errors.Join(err, checkBy(ctx)); err != nil {
 				return err
@@ -67,7 +64,7 @@ func discoverCommand(e *env) *cli.Command {
 				return err
 			}
 			return printBy(ctx, e, d.Rows.Taxonomy, err)
-		},
+		}),
 	}
 }
 
@@ -118,18 +115,15 @@ var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"}
 
 // readDiscover reads the flags; ask is nil without a judge.
 func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.AskOptions, err error) {
-	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
+	rows, err := openRows(ctx, ctx.Args().Slice(), openTask)
 	if err != nil {
 		return nil, nil, err
 	}
-	d = &stages.Discover{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
+	d = &stages.Discover{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"),
 		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
 		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
-		Intervals: readIntervals(ctx, t), Report: ctx.String("report")}
-	if d.Rows, err = openRowInput(ctx, t); err != nil {
-		return nil, nil, err
-	}
+		Intervals: readIntervals(ctx, rows.Taxonomy), Report: ctx.String("report")}
 	if d.Rows.Limit = ctx.Int("limit"); d.Rows.Limit < 0 {
 		return nil, nil, exit.Usagef("--limit %d: give a number of rows, or 0 for all", d.Rows.Limit)
 	}

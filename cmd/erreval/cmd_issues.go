@@ -86,15 +86,12 @@ func exportIssuesCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "write for `PROGRAM`: " + strings.Join(stages.ExportPrograms(), " or ")},
 			recordedTaxonomyFlag("OUT")}, rowFlags()),
 		Action: withArgs(1, 1, "one file of rows", func(ctx *cli.Context) error {
-			t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
+			rows, err := openRows(ctx, ctx.Args().Slice(), openTask)
 			if err != nil {
 				return err
 			}
-			x := &stages.ExportIssues{Process: e.Process, Input: ctx.Args().First(), To: ctx.String("to"),
+			x := &stages.ExportIssues{Process: e.Process, Rows: rows, Input: ctx.Args().First(), To: ctx.String("to"),
 				Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite")}
-			if x.Rows, err = openRowInput(ctx, t); err != nil {
-				return err
-			}
 			switch {
 			case !slices.Contains(stages.ExportPrograms(), x.To):
 				return exit.Usagef("--to %q: it is %s", x.To, strings.Join(stages.ExportPrograms(), " or "))

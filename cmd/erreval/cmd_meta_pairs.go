@@ -8,11 +8,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 const metaPairsDescription = `A judge's verdicts on pairs (column verdicts, as "erreval compare" writes it) against people's, a column each:
@@ -52,8 +52,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	for name := range strings.SplitSeq(ctx.String("human"), ",") {
 		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
 	}
-	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
-	look.Rows.Taxonomy = look.Taxonomy
+	look.Taxonomy = run.WithoutFields(look.Taxonomy)
 	if err := look.join(ctx, e, k.Columns.Verdicts, nil); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/pairwise/verdicts"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 const rankDescription = `Verdicts of "erreval compare":
@@ -32,7 +31,8 @@ func rankCommand(e *env) *cli.Command {
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
 		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()}),
-		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
+		Action: withArgs(1, -1, "one or more files of verdicts",
+			func(ctx *cli.Context) error { return runRank(ctx, e) }),
 	}
 }
 
@@ -53,9 +53,6 @@ func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
 }
 
 func runRank(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "one or more files of verdicts"); err != nil {
-		return err
-	}
 	paths := ctx.Args().Slice()
 	if err := run.CheckInputs(paths); err != nil {
 		return err
@@ -87,7 +84,7 @@ func runRank(ctx *cli.Context, e *env) error {
 	if k.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
-	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {
+	if k.Rows, err = openRowInput(ctx, run.WithoutFields(t)); err != nil {
 		return err
 	}
 	return k.Run(ctx.Context)

@@ -58,7 +58,8 @@ func reportCommand(e *env) *cli.Command {
 				"column system"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
 		}, append(viewFlags(), overwriteFlag())...),
-		Action: func(ctx *cli.Context) error { return runReport(ctx, e) },
+		Action: withArgs(1, -1, "files of rows, or folders of them",
+			func(ctx *cli.Context) error { return runReport(ctx, e) }),
 	}
 }
 
@@ -73,9 +74,6 @@ func viewFlags() []cli.Flag {
 }
 
 func runReport(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "files of rows, or folders of them"); err != nil {
-		return err
-	}
 	out := ctx.String("output")
 	format, err := reportFormat(ctx.String("format"), out)
 	if err != nil {

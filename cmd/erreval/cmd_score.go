@@ -53,10 +53,7 @@ A row without diagnosis is unscored, with the reason, and leads to exit code 3; 
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
 		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag(), byFlag()},
 			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one file of tagged rows", func(ctx *cli.Context) error {
 			if ctx.Bool("flush") && namesJudge(ctx) {
 				return exit.Usagef("--flush is for offline scores; leave it out with --judge")
 			}
@@ -65,7 +62,7 @@ Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed
 				return err
 			}
 			return runScore(ctx, e, readRunOptions(ctx), ask)
-		},
+		}),
 	}
 }
 

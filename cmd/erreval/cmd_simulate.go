@@ -39,10 +39,7 @@ docs/simulate.md lists the mechanisms.`,
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
 			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), simulateJudge.flags(), writerFlags()),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one input file", func(ctx *cli.Context) error {
 			if ctx.String("output") == "" && !namesJudge(ctx) {
 				return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 			}
@@ -59,7 +56,7 @@ docs/simulate.md lists the mechanisms.`,
 				return exit.Usagef("--limit %d: give a number of rows, or 0 for all", s.Rows.Limit)
 			}
 			return runSimulate(ctx, e, s)
-		},
+		}),
 	}
 }
 

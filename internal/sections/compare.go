@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 // rank is what "erreval rank" does with a run where nothing else is asked for.
@@ -22,7 +22,7 @@ func (m *maker) rank(r Run) (*stages.Rank, error) {
 		return nil, err
 	}
 	t := rows.Taxonomy
-	rows.Taxonomy = &taxonomy.Taxonomy{Name: t.Name, Version: t.Version} // pairs have other fields
+	rows.Taxonomy = run.WithoutFields(t) // pairs have other fields
 	rows.Limit = m.limit()
 	k := &stages.Rank{Process: quiet(), Taxonomy: t, Rows: rows, Inputs: []string{r.Path},
 		Types: stages.RankTypes(t), Columns: stages.OwnColumns(),
