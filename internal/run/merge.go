@@ -84,10 +84,7 @@ func Merge(ctx context.Context, p *Process, o MergeOptions) (_ *Merged, err erro
 	if err = m.copyRows(ctx); err == nil {
 		err = m.copyRejected()
 	}
-	if err != nil {
-		return nil, errors.Join(err, m.out.Discard())
-	}
-	if err := m.out.Commit(); err != nil {
+	if err := m.out.End(err); err != nil {
 		return nil, err
 	}
 	return &Merged{Rows: m.out.Rows(), Rejected: m.out.Rejected(), Parts: len(m.parts)}, nil

@@ -116,23 +116,9 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if o.Asks() {
-		if err := j.clearOutputs(r, isComparedByModels); err != nil {
-			return err
-		}
-	}
-	if err := j.openJournal(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	if !o.Asks() {
-		return j.look(ctx, r, c.JSON, func(row *dataset.Row) ([]call, error) { return c.calls(panel, row) })
-	}
-	j.showProgress(r)
 	record := j.newRecord(r.Reading)
 	s.Options = compareRecord{Record: &record, Types: c.Types, Orders: c.Orders, Modes: c.Modes, Prompts: prompts,
 		Reconcile: c.Reconcile, Round: c.Round}
-	s.Meter, s.Stop = j.meter, j.findStop
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		return c.judge(ctx, panel, next, func(row *dataset.Row, set verdicts.Set) error {
 			if err := row.Set(verdicts.Column, set); err != nil {
@@ -141,7 +127,9 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 			return emit(row)
 		})
 	}
-	return c.finish(ctx, r.All(ctx, s))
+	of := func(q *pairwise.Question) call { return call{judge: q.Judge, title: q.Title, request: q.Request} }
+	return j.ask(ctx, r, s, c.JSON, callsOf(j, panel.Questions, of),
+		func() error { return c.finish(ctx, r.All(ctx, s)) })
 }
 
 // judge judges all pairs, or in rounds until the order of the systems is settled; the pairs that are left are then not
@@ -190,11 +178,6 @@ func (c *Compare) settled() verdicts.Set {
 	return set
 }
 
-func isComparedByModels(old *runrecord.Record) bool {
-	options, ok := old.Options.(map[string]any)
-	return ok && old.Command == "compare" && options["judge"] != nil
-}
-
 // newPanel makes the panel, and says which prompts it uses.
 func (c *Compare) newPanel(o *AskOptions) (panel *pairwise.Panel, prompts []string, err error) {
 	options := pairwise.PanelOptions{Taxonomy: c.Taxonomy, Types: c.Types, Orders: c.Orders, Modes: c.Modes,
@@ -211,16 +194,6 @@ func (c *Compare) newPanel(o *AskOptions) (panel *pairwise.Panel, prompts []stri
 	return panel, prompts, err
 }
 
-func (c *Compare) calls(panel *pairwise.Panel, row *dataset.Row) ([]call, error) {
-	questions, err := panel.Questions(row)
-	calls := make([]call, len(questions))
-	for i, q := range questions {
-		calls[i] = call{judge: q.Judge, title: q.Title, request: q.Request,
-			shown: q.Judge == c.judges.o.Models[0].Name && q.Request.Repeat == 0}
-	}
-	return calls, err
-}
-
 // finish rates the systems by all verdicts of the output.
 func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 	if res.NothingRead() || !res.Ended {
@@ -232,12 +205,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)
-	if c.judges != nil && !c.Run.Quiet {
-		usage, fault := c.judges.Usage()
-		if fault == nil {
-			c.Run.Warn("%s", c.judges.describeUsage(usage))
-		}
-		err = errors.Join(err, fault)
+	if c.judges != nil {
+		err = errors.Join(err, c.judges.sayUsage(c.Run.Process))
 	}
 	return errors.Join(res.Err, err, c.Run.Incomplete())
 }

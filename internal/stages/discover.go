@@ -69,7 +69,7 @@ type discovery struct {
 }
 
 // Run finds the issues; ask is nil where no model is asked.
-func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
+func (d *Discover) Run(ctx context.Context, ask *AskOptions) error {
 	r := &discovery{Discover: d, ask: ask, progress: run.NewProgress(d.Process)}
 	if err := r.prepare(); err != nil {
 		return err
@@ -92,19 +92,19 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 			return err
 		}
 	}
-	if r.judges != nil {
-		if err := r.judges.openJournal(); err != nil {
+	all := func() error {
+		if err := r.choose(ctx); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, r.judges.Close()) }()
+		if ask != nil && !ask.Asks() {
+			return r.look(ctx)
+		}
+		return r.find(ctx, record)
 	}
-	if err := r.choose(ctx); err != nil {
-		return err
+	if r.judges == nil {
+		return all()
 	}
-	if ask != nil && !ask.Asks() {
-		return r.look(ctx)
-	}
-	return r.find(ctx, record)
+	return r.judges.during(all)
 }
 
 // prepare finds what is wrong with the options, and makes analyst and grouper.

@@ -32,12 +32,11 @@ func (d *discovery) look(ctx context.Context) error {
 		}
 		return len(d.faults), err
 	}
-	if d.ask.ShowPrompt != "" {
-		return d.judges.showPrompt(d.Process, all, fmt.Sprintf("%s has no row %q", d.Input, d.ask.ShowPrompt), "")
+	if d.ask.ShowPrompt == "" {
+		d.Process.Warn("grouping is forecast as if every row had an issue in words of its own, and there were %d issues",
+			forecastIssues)
 	}
-	d.Process.Warn("grouping is forecast as if every row had an issue in words of its own, and there were %d issues",
-		forecastIssues)
-	return d.judges.dryRun(d.Process, d.JSON, all)
+	return d.judges.lookAt(d.Process, d.JSON, all, fmt.Sprintf("%s has no row %q", d.Input, d.ask.ShowPrompt), "")
 }
 
 func (d *discovery) callsAbout(row *dataset.Row) ([]call, error) {

@@ -47,18 +47,13 @@ func (d *discovery) publish(l *issues.List) error {
 	if d.judges == nil {
 		return err
 	}
-	usage, fault := d.judges.Usage()
-	if fault == nil {
-		d.Process.Warn("%s", d.judges.describeUsage(usage))
-	}
-	return errors.Join(err, fault)
+	return errors.Join(err, d.judges.sayUsage(d.Process))
 }
 
 // incomplete is the error, with exit code 3, of rows without a known state.
 func (d *discovery) incomplete(l *issues.List) error {
 	if d.judges != nil && l.Rows > 0 && l.Unassigned[reply.Unavailable] == l.Rows {
-		return exit.With(exit.Judge,
-			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+		return errNoReply
 	}
 	return unassigned(l)
 }

@@ -232,13 +232,15 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 	if err == nil {
 		err = writeBeside(list, d.Output, record)
 	}
-	if err != nil {
-		return errors.Join(err, out.Discard())
-	}
-	record.Counts = map[string]int{run.CountRows: list.Rows, run.CountRejected: out.Rejected(),
+	record.Counts = countIssues(list, out)
+	return out.End(err)
+}
+
+// countIssues are the counts of a record of rows with issues.
+func countIssues(list *issues.List, out *run.Output) map[string]int {
+	return map[string]int{run.CountRows: list.Rows, run.CountRejected: out.Rejected(),
 		issues.Assigned: list.Assigned, issues.None: list.NoIssue,
 		issues.Unassigned: list.Rows - list.Assigned - list.NoIssue, "issues": len(list.Issues)}
-	return out.Commit()
 }
 
 // writeBeside writes the list, and its hash into the record of the rows.

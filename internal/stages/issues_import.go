@@ -89,15 +89,11 @@ func (i *ImportIssues) Run(ctx context.Context) (err error) {
 		list.Task = i.Rows.Taxonomy.ID()
 		err = list.Write(i.Output)
 	}
-	if err != nil {
-		return errors.Join(err, out.Discard())
+	if err == nil {
+		i.Process.Note(from.results.Notes())
+		record.Notes, record.Counts = from.results.Notes(), countIssues(list, out)
 	}
-	i.Process.Note(from.results.Notes())
-	record.Notes = from.results.Notes()
-	record.Counts = map[string]int{run.CountRows: list.Rows, run.CountRejected: out.Rejected(),
-		issues.Assigned: list.Assigned, issues.None: list.NoIssue,
-		issues.Unassigned: list.Rows - list.Assigned - list.NoIssue, "issues": len(list.Issues)}
-	if err := out.Commit(); err != nil {
+	if err := out.End(err); err != nil {
 		return err
 	}
 	return errors.Join(i.publish(list), i.Process.WarnFaults(faults), unassigned(list))

@@ -68,13 +68,38 @@ func newJudges(o *AskOptions, kind, output string) (*judges, error) {
 	return j, nil
 }
 
-// openJournal puts the journal between models and endpoints. The caller closes the session.
-func (j *judges) openJournal() error {
-	err := j.Open()
-	if _, ok := errors.AsType[*judging.MismatchError](err); ok {
-		return exit.With(exit.Usage, err)
+// during puts the journal between models and endpoints while do runs.
+func (j *judges) during(do func() error) (err error) {
+	if err := j.Open(); err != nil {
+		if _, ok := errors.AsType[*judging.MismatchError](err); ok {
+			err = exit.With(exit.Usage, err)
+		}
+		return err
 	}
-	return err
+	defer func() { err = errors.Join(err, j.Close()) }()
+	return do()
+}
+
+// ask has all do the work of a stage that asks models about each row; calls are those about a row. For --dry-run and
+// --show-prompt it looks at these instead.
+func (j *judges) ask(ctx context.Context, r *run.Run, s *run.Stage, asJSON bool,
+	calls func(*dataset.Row) ([]call, error), all func() error) error {
+	if j.o.Asks() { // before there is a journal: a run that cannot begin leaves none
+		if err := r.ClearOutputs(func(old *runrecord.Record) bool {
+			options, ok := old.Options.(map[string]any)
+			return ok && old.Command == s.Command && options["judge"] != nil
+		}, j.checkPath); err != nil {
+			return err
+		}
+	}
+	return j.during(func() error {
+		if !j.o.Asks() {
+			return j.look(ctx, r, asJSON, calls)
+		}
+		j.showProgress(r)
+		s.Meter, s.Stop = j.meter, j.findStop
+		return all()
+	})
 }
 
 // checkPath refuses a journal that would be the input, or one of the files of the output.
@@ -106,6 +131,19 @@ func (j *judges) describe(u judging.Used) string {
 func (j *judges) describeUsage(u *judging.Usage) string {
 	return fmt.Sprintf("this run: %s; the journal in all: %s", j.describe(u.ThisRun), j.describe(u.Journal))
 }
+
+// sayUsage says it of a run that is over, unless it is quiet.
+func (j *judges) sayUsage(p *run.Process) error {
+	u, err := j.Usage()
+	if err == nil {
+		p.Say("%s", j.describeUsage(u))
+	}
+	return err
+}
+
+// errNoReply is the error of a run in which the model answered nothing.
+var errNoReply = exit.With(exit.Judge,
+	errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 
 // describeNextRun says how a run goes on that was stopped or interrupted.
 func (j *judges) describeNextRun() string {
@@ -147,6 +185,14 @@ type subject struct {
 
 // visitSubjects goes through all that a run would ask about. It gives the number of lines that are no rows.
 type visitSubjects func(visit func(*subject) error) (rejected int, err error)
+
+// lookAt does what --dry-run and --show-prompt ask for; notFound and first are showPrompt's.
+func (j *judges) lookAt(p *run.Process, asJSON bool, all visitSubjects, notFound, first string) error {
+	if j.o.ShowPrompt != "" {
+		return j.showPrompt(p, all, notFound, first)
+	}
+	return j.dryRun(p, asJSON, all)
+}
 
 // dryRun prints what a run would call.
 func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
@@ -214,11 +260,6 @@ func PrintMessages(w io.Writer, title string, messages []llm.Message) {
 	}
 }
 
-// clearOutputs makes room for the outputs of a run like those that owns knows.
-func (j *judges) clearOutputs(r *run.Run, owns func(*runrecord.Record) bool) error {
-	return r.ClearOutputs(owns, j.checkPath)
-}
-
 // showProgress says who is asked, and what is spent as the run goes on.
 func (j *judges) showProgress(r *run.Run) {
 	for i := range j.o.Models {
@@ -250,25 +291,24 @@ func (j *judges) look(ctx context.Context, r *run.Run, asJSON bool,
 			return visit(&subject{id: row.ID, calls: func() ([]call, error) { return calls(row) }})
 		})
 	}
-	if j.o.ShowPrompt == "" {
-		return j.dryRun(r.Process, asJSON, all)
-	}
-	return j.showPrompt(r.Process, all, fmt.Sprintf("%s has no row %q", strings.Join(r.Inputs, ", "), j.o.ShowPrompt), "")
+	return j.lookAt(r.Process, asJSON, all, fmt.Sprintf("%s has no row %q", strings.Join(r.Inputs, ", "), j.o.ShowPrompt),
+		"")
 }
 
 // callsOf are the calls of the questions about a row; of these the first judge's are shown, each once.
-func (j *judges) callsOf(questions func(*dataset.Row) ([]*scorer.Question, error)) func(*dataset.Row) ([]call, error) {
+func callsOf[Q any](j *judges, questions func(*dataset.Row) ([]Q, error),
+	of func(Q) call) func(*dataset.Row) ([]call, error) {
 	return func(row *dataset.Row) ([]call, error) {
 		asked, err := questions(row)
-		return j.callsAbout(asked), err
+		calls := make([]call, len(asked))
+		for i, q := range asked {
+			calls[i] = of(q)
+			calls[i].shown = calls[i].judge == j.o.Models[0].Name && calls[i].request.Repeat == 0
+		}
+		return calls, err
 	}
 }
 
-func (j *judges) callsAbout(questions []*scorer.Question) []call {
-	calls := make([]call, len(questions))
-	for i, q := range questions {
-		shown := q.Judge == j.o.Models[0].Name && q.Repeat == 0
-		calls[i] = call{judge: q.Judge, title: q.Title(), shown: shown, request: q.Request}
-	}
-	return calls
+func callOf(q *scorer.Question) call {
+	return call{judge: q.Judge, title: q.Title(), request: q.Request}
 }

@@ -30,12 +30,13 @@ type labellerOptions struct {
 }
 
 // LLM tags the rows of all inputs with a language model, shown the labelled rows of the file examples if it is not "".
-func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err error) {
+func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) error {
 	r, s := i.Run, i.stage()
 	options := scorer.LabellerOptions{Taxonomy: i.Taxonomy, Repeats: o.Panel.Repeats, Attempts: o.Panel.Attempts,
 		Workers: o.Panel.Workers}
 	var shown *runrecord.Input
 	if examples != "" {
+		var err error
 		if shown, options.Examples, err = i.readExamples(ctx, examples); err != nil {
 			return exit.With(exit.Usage, fmt.Errorf("--examples: %w", err))
 		}
@@ -49,22 +50,8 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if o.Asks() {
-		if err := j.clearOutputs(r, isLLMRun); err != nil { // before there is a journal: a run that cannot begin leaves none
-			return err
-		}
-	}
-	if err := j.openJournal(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	if !o.Asks() {
-		return j.look(ctx, r, i.JSON, j.callsOf(labeller.Questions))
-	}
-	j.showProgress(r)
 	s.Model = &runrecord.Artefact{ID: o.Models[0].Name} // a language model has no file to hash
 	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.newRecord(r.Reading), Examples: shown}
-	s.Meter, s.Stop = j.meter, j.findStop
 	count := s.Count
 	s.Count = func(row *dataset.Row, resumed bool, counts run.Counts) error {
 		d, err := row.Diagnosis()
@@ -75,19 +62,12 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 		return errors.Join(err, count(row, resumed, counts))
 	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
-		return labeller.Identify(ctx, next, func(row *dataset.Row,
-			d *dataset.Diagnosis) error {
-			return emitWith(row, d, emit)
-		})
+		return labeller.Identify(ctx, next, emitting(emit))
 	}
-	res := r.All(ctx, s)
-	return i.all(res, s, func(sum *report.Tagging) error { return j.addSpent(sum, res) })
-}
-
-// isLLMRun tells whether a record is that of a run with a language model as identifier.
-func isLLMRun(old *runrecord.Record) bool {
-	options, ok := old.Options.(map[string]any)
-	return ok && old.Command == "identify" && options["identifier"] == IdentifierLLM
+	return j.ask(ctx, r, s, i.JSON, callsOf(j, labeller.Questions, callOf), func() error {
+		res := r.All(ctx, s)
+		return i.all(res, s, func(sum *report.Tagging) error { return j.addSpent(sum, res) })
+	})
 }
 
 // readExamples reads the labelled rows that prompts show.
@@ -133,8 +113,7 @@ func (j *judges) addSpent(sum *report.Tagging, res *run.Result) error {
 	}
 	sum.Usage, sum.Spent = usage, j.describeUsage(usage)
 	if sum.Rows > 0 && sum.Reasons[reply.Unavailable] == sum.Rows {
-		return exit.With(exit.Judge,
-			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+		return errNoReply
 	}
 	return nil
 }

@@ -137,9 +137,7 @@ func (i *Identify) Local(ctx context.Context, l *Local) error {
 		if l.Verifier != nil {
 			return l.Verifier.follow(ctx, i.Taxonomy, l.Identifier, next, emit)
 		}
-		return l.Identifier.Identify(ctx, next, func(row *dataset.Row, d *dataset.Diagnosis) error {
-			return emitWith(row, d, emit)
-		})
+		return l.Identifier.Identify(ctx, next, emitting(emit))
 	}
 	return i.all(r.All(ctx, s), s, nil)
 }
@@ -181,7 +179,7 @@ func (v *Verifier) follow(ctx context.Context, t *taxonomy.Taxonomy, first *iden
 		if err := f.verify(answer); err != nil {
 			return err
 		}
-		return emitWith(f.row, f.diagnosis, emit)
+		return emitting(emit)(f.row, f.diagnosis)
 	})
 	cancel()
 	firstErr := g.Wait()
@@ -201,12 +199,14 @@ func (f tagged) verify(answer *dataset.Diagnosis) error {
 		f.row.Set(selection.ColumnVerification, selection.Verification{Probability: p, Model: answer.Model}))
 }
 
-// emitWith emits a row with its diagnosis.
-func emitWith(row *dataset.Row, d *dataset.Diagnosis, emit func(*dataset.Row) error) error {
-	if err := row.SetDiagnosis(d); err != nil {
-		return err
+// emitting emits a row with its diagnosis.
+func emitting(emit func(*dataset.Row) error) func(*dataset.Row, *dataset.Diagnosis) error {
+	return func(row *dataset.Row, d *dataset.Diagnosis) error {
+		if err := row.SetDiagnosis(d); err != nil {
+			return err
+		}
+		return emit(row)
 	}
-	return emit(row)
 }
 
 // queue are the rows that the verifier is at, in order.

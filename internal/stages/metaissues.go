@@ -28,31 +28,25 @@ func CompareIssues(ctx context.Context, p *run.Process, t *taxonomy.Taxonomy, fo
 	if err != nil {
 		return false, exit.With(exit.Usage, err)
 	}
-	if err := j.openJournal(); err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	pairs := found.Pairs()
-	if !o.Asks() {
-		return false, lookAtPairs(p, j, comparer, pairs, asJSON)
-	}
-	verdicts, err := comparer.Compare(ctx, pairs)
-	if err != nil {
-		if stop := j.findStop(err); stop != nil {
-			return false, exit.With(stop.Code, errors.Join(err, errors.New(stop.GoOn)))
+	return o.Asks(), j.during(func() error {
+		pairs := found.Pairs()
+		if !o.Asks() {
+			return lookAtPairs(p, j, comparer, pairs, asJSON)
 		}
-		return false, err
-	}
-	same, known := make([]bool, len(verdicts)), make([]bool, len(verdicts))
-	for i, v := range verdicts {
-		same[i], known[i] = v.Same, v.Fault == ""
-	}
-	found.SetSame(same, known)
-	usage, err := j.Usage()
-	if err == nil {
-		p.Say("%s", j.describeUsage(usage))
-	}
-	return true, err
+		verdicts, err := comparer.Compare(ctx, pairs)
+		if stop := j.findStop(err); stop != nil {
+			return exit.With(stop.Code, errors.Join(err, errors.New(stop.GoOn)))
+		}
+		if err != nil {
+			return err
+		}
+		same, known := make([]bool, len(verdicts)), make([]bool, len(verdicts))
+		for i, v := range verdicts {
+			same[i], known[i] = v.Same, v.Fault == ""
+		}
+		found.SetSame(same, known)
+		return j.sayUsage(p)
+	})
 }
 
 // lookAtPairs does what --dry-run and --show-prompt ask for.
@@ -69,8 +63,5 @@ func lookAtPairs(p *run.Process, j *judges, c *discover.Comparer, pairs [][2]str
 		}
 		return 0, nil
 	}
-	if j.o.ShowPrompt != "" {
-		return j.showPrompt(p, all, "no pair of statements begins with that", "")
-	}
-	return j.dryRun(p, asJSON, all)
+	return j.lookAt(p, asJSON, all, "no pair of statements begins with that", "")
 }

@@ -119,11 +119,8 @@ func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error 
 		}
 		return errors.Join(row.Set(dataset.ColumnLabels, labels), out.Write(row))
 	})
-	if err != nil {
-		return errors.Join(err, out.Discard())
-	}
 	record.Counts = map[string]int{run.CountRows: out.Rows(), "left_out": left, run.CountRejected: len(faults)}
-	if err := out.Commit(); err != nil {
+	if err := out.End(err); err != nil {
 		return err
 	}
 	p.Process.Say("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),

@@ -34,7 +34,6 @@ type Score struct {
 	Dimensions []string // names or keys of those that are scored; nil is all
 	JSON       bool     // prints the summary as JSON, on standard output unless rows go there
 
-	judges  *judges // or nil
 	summary *ScoreSummary
 }
 
@@ -125,7 +124,7 @@ func (s *Score) stage(chosen *taxonomy.Taxonomy) *run.Stage {
 }
 
 // Panel scores the rows of all inputs by language models.
-func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
+func (s *Score) Panel(ctx context.Context, o *AskOptions) error {
 	r := s.Run
 	kind := prompt.Judge
 	if o.Joint {
@@ -145,31 +144,9 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if o.Asks() {
-		if err := j.clearOutputs(r, func(old *runrecord.Record) bool { return old.Command == "score" }); err != nil {
-			return err
-		}
-	}
-	if err := j.openJournal(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	check := s.rowCheck(&o.Panel)
-	if !o.Asks() {
-		return j.look(ctx, r, s.JSON, j.callsOf(func(row *dataset.Row) ([]*scorer.Question, error) {
-			if err := check(row); err != nil {
-				return nil, err
-			}
-			return panel.Questions(row)
-		}))
-	}
-	s.judges = j
-	stage := s.stage(chosen)
+	check, stage := s.rowCheck(&o.Panel), s.stage(chosen)
 	s.summary.Judging = newJudgeSummary(j, chosen)
-	j.showProgress(r)
-	spent := r.Progress.More
-	r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
-	stage.Options, stage.Meter, stage.Stop = newPanelOptions(j.newRecord(r.Reading), keys, o), j.meter, j.findStop
+	stage.Options = newPanelOptions(j.newRecord(r.Reading), keys, o)
 	stage.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		defer tuneRuntime(r.Getenv)()
 		return panel.Score(ctx, func() (*dataset.Row, error) {
@@ -185,7 +162,17 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 			return emit(row)
 		})
 	}
-	return s.all(r.All(ctx, stage))
+	questions := func(row *dataset.Row) ([]*scorer.Question, error) {
+		if err := check(row); err != nil {
+			return nil, err
+		}
+		return panel.Questions(row)
+	}
+	return j.ask(ctx, r, stage, s.JSON, callsOf(j, questions, callOf), func() error {
+		spent := r.Progress.More
+		r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
+		return s.all(r.All(ctx, stage))
+	})
 }
 
 // judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.

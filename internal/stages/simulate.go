@@ -208,11 +208,9 @@ func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) 
 	if err != nil {
 		return err
 	}
-	if err := fill(out); err != nil {
-		return errors.Join(err, out.Discard())
-	}
+	err = fill(out)
 	rec.Counts = sum.Counts()
-	return out.Commit()
+	return out.End(err)
 }
 
 func (s *Simulate) printSummary(sum summary) error {

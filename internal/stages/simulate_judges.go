@@ -65,7 +65,7 @@ type writing struct {
 }
 
 // ByModels has errors written by language models.
-func (s *Simulate) ByModels(ctx context.Context, ask *AskOptions, o WriteOptions) (err error) {
+func (s *Simulate) ByModels(ctx context.Context, ask *AskOptions, o WriteOptions) error {
 	w := &writing{Simulate: s, ask: ask, o: o}
 	if err := w.checkOptions(); err != nil {
 		return err
@@ -76,19 +76,14 @@ func (s *Simulate) ByModels(ctx context.Context, ask *AskOptions, o WriteOptions
 	if err := w.openModels(); err != nil {
 		return err
 	}
-	if err := w.judges.openJournal(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.judges.Close()) }()
-	w.jobs = llmsim.Plan(w.rows, w.o.Amount)
-	switch {
-	case ask.ShowPrompt != "":
-		return w.judges.showPrompt(s.Process, w.visitJobs,
-			fmt.Sprintf("nothing is written for a row %q of %s", ask.ShowPrompt, s.Input), w.rows[0].ID)
-	case ask.DryRun:
-		return w.judges.dryRun(s.Process, s.JSON, w.visitJobs)
-	}
-	return errors.Join(w.writeTexts(ctx), s.Process.WarnFaults(w.faults))
+	return w.judges.during(func() error {
+		w.jobs = llmsim.Plan(w.rows, w.o.Amount)
+		if !ask.Asks() {
+			return w.judges.lookAt(s.Process, s.JSON, w.visitJobs,
+				fmt.Sprintf("nothing is written for a row %q of %s", ask.ShowPrompt, s.Input), w.rows[0].ID)
+		}
+		return errors.Join(w.writeTexts(ctx), s.Process.WarnFaults(w.faults))
+	})
 }
 
 // checkOptions finds what is wrong with the options, and completes them.
