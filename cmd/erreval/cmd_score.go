@@ -13,9 +13,6 @@ import (
 )
 
 func scoreCommand(e *env) *cli.Command {
-	taxonomy := taxonomyFlag().(*cli.StringFlag)
-	taxonomy.Value, taxonomy.Usage = "", "`TAXONOMY`: a built-in name or a YAML file (default: the one in "+
-		"INPUT.run.json, else question-generation)"
 	return &cli.Command{
 		Name:      "score",
 		Usage:     "score tagged rows on the task's dimensions",
@@ -51,7 +48,8 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag(), byFlag()},
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"), dimensionsFlag(),
+			byFlag()},
 			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
 		Action: withArgs(1, 1, "one file of tagged rows", func(ctx *cli.Context) error {
 			if ctx.Bool("flush") && namesJudge(ctx) {

@@ -201,35 +201,31 @@ func (m *merger) closeParts() {
 	}
 }
 
-// copyRows takes the rows of shards in turn, since row k of the input went to shard k modulo n; whole outputs
-// one after the other.
-func (m *merger) copyRows(ctx context.Context) error {
-	if !m.shards {
-		for _, p := range m.parts {
-			if err := m.copyAll(ctx, p); err != nil {
-				return err
-			}
-		}
-		return m.checkCounts()
-	}
-	for i := 0; ; i++ {
-		p := m.parts[i%len(m.parts)]
-		more, err := m.copyRow(ctx, p)
-		if err != nil {
+// inTurn has copyNext copy what is next in a part: of shards in turn, since row k of the input went to shard k modulo n,
+// until one has no more, and neither have the others; of whole outputs one after the other.
+func (m *merger) inTurn(copyNext func(part int) (more bool, err error)) error {
+	for at := 0; at < len(m.parts); {
+		more, err := copyNext(at)
+		switch {
+		case err != nil:
 			return err
-		}
-		if !more {
-			return m.checkCounts()
+		case m.shards && !more:
+			return nil
+		case m.shards:
+			at = (at + 1) % len(m.parts)
+		case !more:
+			at++
 		}
 	}
+	return nil
 }
 
-func (m *merger) copyAll(ctx context.Context, p *part) error {
-	for {
-		if more, err := m.copyRow(ctx, p); !more || err != nil {
-			return err
-		}
+func (m *merger) copyRows(ctx context.Context) error {
+	err := m.inTurn(func(i int) (bool, error) { return m.copyRow(ctx, m.parts[i]) })
+	if err != nil {
+		return err
 	}
+	return m.checkCounts()
 }
 
 // copyRow copies the part's next row; more is false at its end.
@@ -288,23 +284,18 @@ func (m *merger) copyRejected() error {
 		lists[i] = bufio.NewReader(f)
 		want += p.record.Counts["rejected"]
 	}
-	for at := 0; at < len(lists); {
-		line, err := lists[at].ReadBytes('\n')
+	err := m.inTurn(func(i int) (bool, error) {
+		line, err := lists[i].ReadBytes('\n')
 		switch {
-		case errors.Is(err, io.EOF) && m.shards: // those of the others are at their ends too
-			at = len(lists)
 		case errors.Is(err, io.EOF):
-			at++
+			return false, nil
 		case err != nil:
-			return fmt.Errorf("rejected lines: %w", err)
-		default:
-			if err := m.out.CopyRejected(line); err != nil {
-				return err
-			}
-			if m.shards {
-				at = (at + 1) % len(lists)
-			}
+			return false, fmt.Errorf("rejected lines: %w", err)
 		}
+		return true, m.out.CopyRejected(line)
+	})
+	if err != nil {
+		return err
 	}
 	if got := m.out.Rejected(); got != want {
 		return exit.With(exit.Unfit,

@@ -255,16 +255,15 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", m.Input, err)
 	}
-	var b strings.Builder
-	sink, err := dataset.NewSink(&b, dataset.Format{}, dataset.SinkOptions{})
-	for _, row := range rows {
-		if err == nil {
-			err = sink.Write(row)
+	err = wholefile.Fill(m.Output, func(w io.Writer) error {
+		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
+		for _, row := range rows {
+			if err == nil {
+				err = sink.Write(row)
+			}
 		}
-	}
-	if err == nil {
-		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
-	}
+		return errors.Join(err, sink.Close())
+	})
 	return len(rows), m.Process.WarnFaults(faults), err
 }
 

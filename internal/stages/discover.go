@@ -60,9 +60,8 @@ type discovery struct {
 	grouper   *discover.Grouper
 	templates map[string]*prompt.Template
 	known     *runrecord.Input
-	chosen    []bool // by ordinal of the row; nil: all that meet the conditions
-	items     []*discover.Item
-	ordinals  []int // of the items' rows
+	chosen    []bool           // which of the rows that meet the conditions; nil is all of them
+	items     []*discover.Item // of the chosen rows
 	faults    []error
 	progress  *run.Progress
 	steps     stepTimes

@@ -16,7 +16,7 @@ func (d *discovery) look(ctx context.Context) error {
 	}
 	all := func(visit func(*subject) error) (int, error) {
 		statements := 0
-		err := d.eachChosen(ctx, func(row *dataset.Row, _ int) error {
+		err := d.eachChosen(ctx, func(row *dataset.Row) error {
 			if d.analyst != nil {
 				statements++
 				return visit(&subject{id: row.ID, calls: func() ([]call, error) { return d.callsAbout(row) }})

@@ -3,7 +3,6 @@ package stages
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
@@ -32,9 +31,7 @@ func countsOf(l *issues.List, rejected int) gate.Counts {
 func (d *discovery) publish(l *issues.List) error {
 	var err error
 	if d.Report != "" {
-		var page strings.Builder
-		err = l.Report().Markdown(&page)
-		err = errors.Join(err, wholefile.Write(d.Report, []byte(page.String())))
+		err = wholefile.Fill(d.Report, l.Report().Markdown)
 	}
 	switch {
 	case d.JSON:

@@ -29,16 +29,14 @@ func (d *discovery) choose(ctx context.Context) error {
 		return nil
 	}
 	type candidate struct {
-		ordinal int
+		ordinal int // among the rows that meet the conditions
 		scored  bool
 		badness float64 // the greatest are taken
 		draw    uint64
 	}
 	var all []candidate
-	ordinals := 0
-	err := d.eachChosen(ctx, func(row *dataset.Row, ordinal int) error {
-		c := candidate{ordinal: ordinal, draw: drawOf(d.Chosen.Seed, row.ID)}
-		ordinals = ordinal + 1
+	err := d.eachChosen(ctx, func(row *dataset.Row) error {
+		c := candidate{ordinal: len(all), draw: drawOf(d.Chosen.Seed, row.ID)}
 		if d.Chosen.Worst {
 			c.scored, c.badness = badnessOf(row)
 		}
@@ -57,7 +55,7 @@ func (d *discovery) choose(ctx context.Context) error {
 		}
 		return cmp.Or(cmp.Compare(b.badness, a.badness), cmp.Compare(a.draw, b.draw), cmp.Compare(a.ordinal, b.ordinal))
 	})
-	d.chosen = make([]bool, ordinals)
+	d.chosen = make([]bool, len(all))
 	for _, c := range all[:min(len(all), d.Chosen.Sample)] {
 		d.chosen[c.ordinal] = true
 	}
@@ -95,73 +93,61 @@ func badnessOf(row *dataset.Row) (scored bool, badness float64) {
 	return false, badness
 }
 
-// eachChosen calls visit for the chosen rows, with their place among all rows of the input. It sets faults.
-func (d *discovery) eachChosen(ctx context.Context, visit func(row *dataset.Row, ordinal int) error) error {
-	n := 0
-	var err error
+// eachChosen calls visit for the chosen rows. It sets faults.
+func (d *discovery) eachChosen(ctx context.Context, visit func(*dataset.Row) error) (err error) {
+	isChosen := d.chooser()
 	d.faults, err = d.Rows.Each(ctx, d.Process, d.Input, func(row *dataset.Row) error {
-		n++
-		ok, err := d.isChosen(row, n-1)
-		if err != nil || !ok {
+		if ok, err := isChosen(row); err != nil || !ok {
 			return err
 		}
-		return visit(row, n-1)
+		return visit(row)
 	})
 	return err
 }
 
-func (d *discovery) isChosen(row *dataset.Row, ordinal int) (bool, error) {
-	if d.chosen != nil {
-		return ordinal < len(d.chosen) && d.chosen[ordinal], nil
+// chooser tells of one row of the input after the other whether it is chosen.
+func (d *discovery) chooser() func(*dataset.Row) (bool, error) {
+	n := 0 // rows that meet the conditions
+	return func(row *dataset.Row) (bool, error) {
+		ok, err := where.Match(d.Chosen.Where, row)
+		if ok {
+			n++
+		}
+		return ok && (d.chosen == nil || n <= len(d.chosen) && d.chosen[n-1]), err
 	}
-	return where.Match(d.Chosen.Where, row)
 }
 
 // analyse fills in items: what is wrong with each chosen row.
 func (d *discovery) analyse(ctx context.Context) error {
-	add := func(row *dataset.Row, ordinal int, f *issues.Finding) error {
+	add := func(row *dataset.Row, f *issues.Finding) error {
 		item, err := d.item(row, f)
-		d.items, d.ordinals = append(d.items, item), append(d.ordinals, ordinal)
+		d.items = append(d.items, item)
 		d.step("analyse", len(d.items), 0)
 		return err
 	}
 	if d.analyst == nil {
-		return d.eachChosen(ctx, func(row *dataset.Row, ordinal int) error {
+		return d.eachChosen(ctx, func(row *dataset.Row) error {
 			f, err := d.given(row)
-			return errors.Join(err, add(row, ordinal, f))
+			return errors.Join(err, add(row, f))
 		})
 	}
 	d.faults = nil
 	return d.Rows.Read(ctx, d.Process, d.Input, func(ctx context.Context, _ string,
 		read func() (*dataset.Row, error)) error {
-		var ordinals []int
-		var mu sync.Mutex // next and emit run in two goroutines
-		n := 0
+		isChosen := d.chooser()
 		keep := func(fault *dataset.LineError) error { d.faults = append(d.faults, fault); return nil }
-		next := func() (*dataset.Row, error) {
+		return d.analyst.Analyse(ctx, func() (*dataset.Row, error) {
 			for row, err := range dataset.Rows(ctx, read, keep) {
-				chosen := false
+				ok := false
 				if err == nil {
-					chosen, err = d.isChosen(row, n)
+					ok, err = isChosen(row)
 				}
-				if err != nil {
-					return nil, err
-				}
-				if n++; chosen {
-					mu.Lock()
-					ordinals = append(ordinals, n-1)
-					mu.Unlock()
-					return row, nil
+				if ok || err != nil {
+					return row, err
 				}
 			}
 			return nil, io.EOF
-		}
-		return d.analyst.Analyse(ctx, next, func(row *dataset.Row, f *issues.Finding) error {
-			mu.Lock()
-			ordinal := ordinals[len(d.items)]
-			mu.Unlock()
-			return add(row, ordinal, f)
-		})
+		}, add)
 	})
 }
 
@@ -254,7 +240,7 @@ func writeBeside(list *issues.List, output string, record *runrecord.Record) err
 }
 
 func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
-	n, at := 0, 0
+	n, at, isChosen := 0, 0, d.chooser()
 	return d.Rows.Read(ctx, d.Process, d.Input, func(ctx context.Context, _ string,
 		read func() (*dataset.Row, error)) error {
 		for row, err := range dataset.Rows(ctx, read, out.Reject) {
@@ -265,7 +251,9 @@ func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
 				return err
 			}
 			n++
-			if at == len(d.items) || d.ordinals[at] != n-1 {
+			if ok, err := isChosen(row); err != nil {
+				return err
+			} else if !ok || at == len(d.items) {
 				continue
 			}
 			if d.items[at].ID != row.ID {

@@ -166,16 +166,18 @@ func (v *Verifier) follow(ctx context.Context, t *taxonomy.Taxonomy, first *iden
 			}
 		})
 	})
-	var pending queue
+	var pending sync.Map // rows that the verifier is at, to what the first model found
 	err := v.Identifier.Identify(ctx, func() (*dataset.Row, error) {
 		f, ok := <-found
 		if !ok {
 			return nil, io.EOF
 		}
-		pending.push(f)
-		return &dataset.Row{ID: f.row.ID, Values: refine.VerifierValues(t, f.diagnosis.Labels, f.row.Values)}, nil
-	}, func(_ *dataset.Row, answer *dataset.Diagnosis) error {
-		f := pending.pop()
+		row := &dataset.Row{ID: f.row.ID, Values: refine.VerifierValues(t, f.diagnosis.Labels, f.row.Values)}
+		pending.Store(row, f)
+		return row, nil
+	}, func(row *dataset.Row, answer *dataset.Diagnosis) error {
+		found, _ := pending.LoadAndDelete(row)
+		f := found.(tagged)
 		if err := f.verify(answer); err != nil {
 			return err
 		}
@@ -207,24 +209,4 @@ func emitting(emit func(*dataset.Row) error) func(*dataset.Row, *dataset.Diagnos
 		}
 		return emit(row)
 	}
-}
-
-// queue are the rows that the verifier is at, in order.
-type queue struct {
-	mu   sync.Mutex
-	rows []tagged
-}
-
-func (q *queue) push(t tagged) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.rows = append(q.rows, t)
-}
-
-func (q *queue) pop() tagged {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.rows[0]
-	q.rows = q.rows[1:]
-	return t
 }

@@ -2,7 +2,6 @@ package stages
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
@@ -18,8 +17,7 @@ import (
 func (k *Rank) print(c *Comparison) error {
 	var err error
 	if k.Report != "" {
-		var page strings.Builder
-		err = errors.Join(c.Page().Markdown(&page), wholefile.Write(k.Report, []byte(page.String())))
+		err = wholefile.Fill(k.Report, c.Page().Markdown)
 	}
 	switch {
 	case k.JSON:

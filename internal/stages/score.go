@@ -16,7 +16,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
@@ -229,21 +228,7 @@ func (s *Score) all(res *run.Result) error {
 	}
 	s.summary.finish(res)
 	asking := s.summary.finishJudging()
-	return errors.Join(res.Err, asking, s.print(), s.Run.Incomplete())
-}
-
-// print writes the summary: lines to standard error, or JSON to where no rows go.
-func (s *Score) print() error {
-	r := s.Run
-	switch {
-	case s.JSON && r.Output == run.Stdio:
-		return plainjson.Write(r.Err, s.summary)
-	case s.JSON:
-		return plainjson.Write(r.Out, s.summary)
-	case r.Quiet:
-		return nil
-	}
-	return s.summary.text(r.Err)
+	return errors.Join(res.Err, asking, s.Run.PrintSummary(s.JSON, s.Run.Output == run.Stdio, s.summary), s.Run.Incomplete())
 }
 
 // ScoreSummary is what a run of score found, counted.
@@ -342,7 +327,8 @@ func (s *ScoreSummary) finishJudging() error {
 	return err
 }
 
-func (s *ScoreSummary) text(w io.Writer) error {
+// Text writes the summary in lines.
+func (s *ScoreSummary) Text(w io.Writer) error {
 	if s.Resumed > 0 {
 		fmt.Fprintf(w, "%s scored by an earlier run\n", words.Plural(s.Resumed, "row was", "rows were"))
 	}

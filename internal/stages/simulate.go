@@ -9,7 +9,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/training/simulate"
@@ -117,10 +116,7 @@ func plant[T any](ctx context.Context, s *Simulate, o simulate.Options, rec rule
 	if o.PerError+o.Total == 0 {
 		rec.Copies = o.Copies
 	}
-	if err := s.writeOutput(rec, sum, func(out *run.Output) error { return fill(rows, sum, out) }); err != nil {
-		return err
-	}
-	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
+	return s.writeOutput(rec, sum, faults, func(out *run.Output) error { return fill(rows, sum, out) })
 }
 
 // readRight reads the right rows; it counts them and the others in sum.
@@ -176,20 +172,13 @@ func (s *Simulate) ForVerifier(ctx context.Context, o simulate.VerifierOptions) 
 	}
 	sum := &simulate.VerifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
 	rec := verifierRecord{By: "verifier", Reading: s.Rows.Reading, Seed: o.Seed, Negatives: o.Negatives}
-	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+	return s.writeOutput(rec, sum, faults, func(out *run.Output) error {
 		return simulate.Verifier(rows, o, func(r simulate.VerifierRow) error {
 			sum.Add(&r)
 			row, err := r.Record(t, r.Nth)
-			if err != nil {
-				return err
-			}
-			return out.Write(row)
+			return errors.Join(err, out.Write(row))
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
 }
 
 // summary is what was made, counted.
@@ -198,8 +187,9 @@ type summary interface {
 	Text(io.Writer) error
 }
 
-// writeOutput makes the output and its record; nothing of them is left where fill fails.
-func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) error) error {
+// writeOutput makes the output and its record, of which nothing is left where fill fails, and sums up. faults are the
+// lines of the input that are no rows.
+func (s *Simulate) writeOutput(options any, sum summary, faults []error, fill func(*run.Output) error) error {
 	rec, err := s.Rows.NewRecord("simulate", options, s.Input)
 	if err != nil {
 		return err
@@ -210,15 +200,8 @@ func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) 
 	}
 	err = fill(out)
 	rec.Counts = sum.Counts()
-	return out.End(err)
-}
-
-func (s *Simulate) printSummary(sum summary) error {
-	if s.JSON {
-		return plainjson.Write(s.Process.Out, sum)
+	if err := out.End(err); err != nil {
+		return err
 	}
-	if s.Process.Quiet {
-		return nil
-	}
-	return sum.Text(s.Process.Err)
+	return errors.Join(s.Process.PrintSummary(s.JSON, false, sum), s.Process.WarnFaults(faults))
 }

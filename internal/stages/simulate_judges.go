@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
@@ -50,6 +50,16 @@ type writtenRecord struct {
 type writtenSummary struct {
 	*llmsim.Summary
 	Usage *judging.Usage `json:"usage,omitempty"`
+
+	rejected string // file of the texts that are not kept
+	spent    string
+}
+
+// Text writes the summary in lines.
+func (s *writtenSummary) Text(w io.Writer) error {
+	s.Summary.Text(w, s.rejected)
+	_, err := fmt.Fprintln(w, s.spent)
+	return err
 }
 
 // writing is a run in which language models write errors.
@@ -237,7 +247,7 @@ func (w *writing) writeTexts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sum := &writtenSummary{Summary: w.sim.NewSummary()}
+	sum := &writtenSummary{Summary: w.sim.NewSummary(), rejected: dataset.RejectedPath(w.Output)}
 	p := run.NewProgress(w.Process)
 	p.Begin(-1, nil)
 	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(w.jobs), w.judges.describe(w.judges.Used())) }
@@ -257,7 +267,11 @@ func (w *writing) writeTexts(ctx context.Context) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	return w.printTexts(sum)
+	sum.spent = w.judges.describeUsage(sum.Usage)
+	if err := w.Process.PrintSummary(w.JSON, false, sum); err != nil || !sum.WroteNothing() {
+		return err
+	}
+	return exit.With(exit.Incomplete, errors.New("no text was written; "+sum.rejected+" says why"))
 }
 
 // keep writes a text to OUT, or to OUT.rejected.jsonl.
@@ -279,22 +293,4 @@ func (w *writing) stopped(ctx context.Context, out *run.Output, sum *writtenSumm
 			fmt.Errorf("interrupted after %s; %s", words.Plural(sum.Written, "text", "texts"), w.judges.describeNextRun()))
 	}
 	return out.Stopped(err, w.judges.findStop, func() (any, error) { return w.judges.Usage() }, sum.Counts())
-}
-
-// printTexts writes the summary: lines to standard error, or JSON to standard output.
-func (w *writing) printTexts(sum *writtenSummary) error {
-	rejected := dataset.RejectedPath(w.Output)
-	switch {
-	case w.JSON:
-		if err := plainjson.Write(w.Process.Out, sum); err != nil {
-			return err
-		}
-	case !w.Process.Quiet:
-		sum.Text(w.Process.Err, rejected)
-		fmt.Fprintln(w.Process.Err, w.judges.describeUsage(sum.Usage))
-	}
-	if sum.WroteNothing() {
-		return exit.With(exit.Incomplete, errors.New("no text was written; "+rejected+" says why"))
-	}
-	return nil
 }

@@ -5,14 +5,13 @@ package stages
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
-	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/report"
@@ -52,7 +51,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 		sum.Gates = r.CheckGates(i.Gates, i.noError())
 	}
 	if res.Ended || sum.Rows > 0 || i.JSON || spent != nil { // else the error says all that there is to say
-		err = i.print(sum)
+		err = r.PrintSummary(i.JSON, r.Output == run.Stdio || i.Table != nil, sum)
 	}
 	if res.Ended {
 		err = errors.Join(err, i.publish(sum))
@@ -136,32 +135,15 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 	return sum
 }
 
-// print writes the summary: lines to standard error, or JSON to where no rows go.
-func (i *Identify) print(s *report.Tagging) error {
-	r := i.Run
-	switch {
-	case i.JSON && (r.Output == run.Stdio || i.Table != nil):
-		return plainjson.Write(r.Err, s)
-	case i.JSON:
-		return plainjson.Write(r.Out, s)
-	case r.Quiet:
-		return nil
-	}
-	return s.Text(r.Err)
-}
-
 // publish writes the summary to wherever the user wants it besides the terminal.
 func (i *Identify) publish(s *report.Tagging) error {
 	var errs []error
-	if i.Publish.Markdown != "" || i.Publish.Append != "" {
-		var page strings.Builder
-		errs = append(errs, s.Report(i.Run.Inputs).Markdown(&page))
-		if i.Publish.Markdown != "" {
-			errs = append(errs, wholefile.Write(i.Publish.Markdown, []byte(page.String())))
-		}
-		if i.Publish.Append != "" {
-			errs = append(errs, appendFile(i.Publish.Append, page.String()))
-		}
+	page := s.Report(i.Run.Inputs).Markdown
+	if i.Publish.Markdown != "" {
+		errs = append(errs, wholefile.Fill(i.Publish.Markdown, page))
+	}
+	if i.Publish.Append != "" {
+		errs = append(errs, appendFile(i.Publish.Append, page))
 	}
 	if i.Publish.JUnit != "" {
 		text, err := s.JUnit()
@@ -173,13 +155,12 @@ func (i *Identify) publish(s *report.Tagging) error {
 	return nil
 }
 
-func appendFile(path, text string) error {
+func appendFile(path string, write func(io.Writer) error) error {
 	f, err := wholefile.OpenUnlinked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	return errors.Join(write(f), f.Close())
 }
 
 // fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
