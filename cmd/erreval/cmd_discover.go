@@ -248,32 +248,26 @@ func discoverTable(analysis string) []goesWith {
 
 // checkDiscover finds flags that do not go together.
 func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions) error {
-	var errs []error
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(format, args...))
-		}
-	}
-	refuse(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord}, d.By),
-		"--analysis %q: it is issue, criteria, labels or recorded", d.By)
-	refuse(d.Input == run.Stdio, "rows are read more than once: give a file instead of standard input")
-	refuse(d.Output == run.Stdio, "a list of issues stands beside the output: give -o FILE")
-	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
-	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
-	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
-	errs = append(errs, checkTogether(ctx, discoverTable(d.By)))
+	err := errors.Join(
+		exit.UsageIf(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord},
+			d.By), "--analysis %q: it is issue, criteria, labels or recorded", d.By),
+		exit.UsageIf(d.Input == run.Stdio, "rows are read more than once: give a file instead of standard input"),
+		exit.UsageIf(d.Output == run.Stdio, "a list of issues stands beside the output: give -o FILE"),
+		exit.UsageIf(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT"),
+		exit.UsageIf(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample),
+		exit.UsageIf(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N"),
+		checkTogether(ctx, discoverTable(d.By)))
 	grouping, asksAboutRows := d.Group.Grouping, d.By == discover.ByIssue || d.By == discover.ByCriteria
 	if d.By == discover.ByLabels {
-		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
-		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,
-			"--analysis labels groups by labels and likeness; leave out --grouping")
-		refuse(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
-			d.Rows.Taxonomy.ID())
-		return errors.Join(errs...)
+		return errors.Join(err, exit.UsageIf(ask != nil, "--analysis labels asks no model; leave out --judge"),
+			exit.UsageIf(ctx.IsSet("grouping") && grouping != discover.Offline,
+				"--analysis labels groups by labels and likeness; leave out --grouping"),
+			exit.UsageIf(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
+				d.Rows.Taxonomy.ID()))
 	}
-	refuse(ask != nil && !asksAboutRows && grouping == discover.Offline,
-		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping)
-	refuse(ask == nil && !asksAboutRows && grouping != discover.Offline && slices.Contains(discover.Groupings(), grouping),
-		"--grouping %s asks a model: name one with --judge; without one there is --grouping %s", grouping, discover.Offline)
-	return errors.Join(errs...)
+	return errors.Join(err, exit.UsageIf(ask != nil && !asksAboutRows && grouping == discover.Offline,
+		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping),
+		exit.UsageIf(ask == nil && !asksAboutRows && grouping != discover.Offline &&
+			slices.Contains(discover.Groupings(), grouping), "--grouping %s asks a model: name one with --judge; "+
+			"without one there is --grouping %s", grouping, discover.Offline))
 }

@@ -117,22 +117,17 @@ func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 }
 
 func (o *identifyOptions) validate() error {
-	errs := []error{o.Options.Validate()}
-	refuse := func(wrong bool, text string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(text, args...))
-		}
-	}
 	writes := o.Judge == nil || o.Judge.Asks()
-	refuse(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table")
-	refuse(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them")
-	refuse(o.Local.Verifier != "" && o.Judge != nil,
-		"--verifier follows the local model; leave it out with --identifier llm")
-	refuse(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
-		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
-		identifier.MaxWorkers)
-	refuse(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.Local.RowTimeout)
-	return errors.Join(errs...)
+	return errors.Join(o.Options.Validate(),
+		exit.UsageIf(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table"),
+		exit.UsageIf(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them"),
+		exit.UsageIf(o.Local.Verifier != "" && o.Judge != nil,
+			"--verifier follows the local model; leave it out with --identifier llm"),
+		exit.UsageIf(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
+			"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
+			identifier.MaxWorkers),
+		exit.UsageIf(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit",
+			o.Local.RowTimeout))
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {

@@ -68,13 +68,7 @@ func explainInterrupted(ctx *cli.Context, e *env, err error) error {
 }
 
 // givenInt is the number of a flag; nil where it was not given.
-func givenInt(ctx *cli.Context, flag string) *int {
-	if !ctx.IsSet(flag) {
-		return nil
-	}
-	n := ctx.Int(flag)
-	return &n
-}
+func givenInt(ctx *cli.Context, flag string) *int { return given(ctx, flag, ctx.Int) }
 
 // printResult prints what a command did: as JSON with --json, else as text.
 func printResult(ctx *cli.Context, e *env, result interface{ Text(w io.Writer) error }) error {

@@ -210,7 +210,8 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
 	o.KeepPrompts, o.Warn = ctx.Bool("keep-prompts"), e.Warn
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
-	readBudget(ctx, o)
+	o.Budget.MaxCost = given(ctx, "max-cost", ctx.Float64) // a limit of 0 allows nothing
+	o.Budget.MaxTokens, o.Budget.MaxCalls = given(ctx, "max-tokens", ctx.Int64), given(ctx, "max-calls", ctx.Int64)
 	base, err := readBase(ctx)
 	if err != nil {
 		return nil, err
@@ -298,19 +299,6 @@ func checkTogether(ctx *cli.Context, table []goesWith) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// readBudget takes only what was given: a limit of 0 allows nothing.
-func readBudget(ctx *cli.Context, o *stages.AskOptions) {
-	if ctx.IsSet("max-cost") {
-		o.Budget.MaxCost = new(ctx.Float64("max-cost"))
-	}
-	if ctx.IsSet("max-tokens") {
-		o.Budget.MaxTokens = new(ctx.Int64("max-tokens"))
-	}
-	if ctx.IsSet("max-calls") {
-		o.Budget.MaxCalls = new(ctx.Int64("max-calls"))
-	}
 }
 
 func parseHeaders(pairs []string) (map[string]string, error) {

@@ -201,8 +201,8 @@ func (m *merger) closeParts() {
 	}
 }
 
-// inTurn has copyNext copy what is next in a part: of shards in turn, since row k of the input went to shard k modulo n,
-// until one has no more, and neither have the others; of whole outputs one after the other.
+// inTurn has copyNext copy what is next in a part: of shards in turn, since row k of the input went to shard k modulo
+// n, until one has no more, and neither have the others; of whole outputs one after the other.
 func (m *merger) inTurn(copyNext func(part int) (more bool, err error)) error {
 	for at := 0; at < len(m.parts); {
 		more, err := copyNext(at)

@@ -228,7 +228,8 @@ func (s *Score) all(res *run.Result) error {
 	}
 	s.summary.finish(res)
 	asking := s.summary.finishJudging()
-	return errors.Join(res.Err, asking, s.Run.PrintSummary(s.JSON, s.Run.Output == run.Stdio, s.summary), s.Run.Incomplete())
+	printing := s.Run.PrintSummary(s.JSON, s.Run.Output == run.Stdio, s.summary)
+	return errors.Join(res.Err, asking, printing, s.Run.Incomplete())
 }
 
 // ScoreSummary is what a run of score found, counted.

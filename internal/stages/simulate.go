@@ -72,12 +72,11 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 			strings.Join(bound.Without, ", "))
 	}
 	rec := rulesRecord{By: "rules", Weights: bound.Weights(o.Mix), Rules: o.Rules}
-	return plant(ctx, s, o, rec, bound.Read, func(rows []simulate.Row, sum *simulate.Summary, out *run.Output) error {
+	return plant(ctx, s, o, rec, bound.Read, func(rows []simulate.Row, sum *simulate.Summary, write writeRow) error {
 		return simulate.Generate(rows, o, func(ex simulate.Example) error {
 			ex.Labels = bound.Labels(ex.Labels)
 			sum.Add(&ex)
-			row, err := dataset.RowOf(ex)
-			return errors.Join(err, out.Write(row))
+			return write(dataset.RowOf(ex))
 		})
 	})
 }
@@ -94,18 +93,17 @@ func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptio
 		return r, right, err
 	}
 	rec := rulesRecord{By: "edits", Weights: o.Mix}
-	return plant(ctx, s, o, rec, read, func(rows []*dataset.Row, sum *simulate.Summary, out *run.Output) error {
+	return plant(ctx, s, o, rec, read, func(rows []*dataset.Row, sum *simulate.Summary, write writeRow) error {
 		return simulate.Edits(rows, t, o, func(ex *simulate.Edited) error {
 			sum.AddEdited(ex)
-			row, err := ex.Row(t)
-			return errors.Join(err, out.Write(row))
+			return write(ex.Row(t))
 		})
 	})
 }
 
 // plant reads the right rows, has examples made of them, and sums up.
 func plant[T any](ctx context.Context, s *Simulate, o simulate.Options, rec rulesRecord,
-	read func(*dataset.Row) (T, bool, error), fill func([]T, *simulate.Summary, *run.Output) error) error {
+	read func(*dataset.Row) (T, bool, error), fill func([]T, *simulate.Summary, writeRow) error) error {
 	sum := simulate.NewSummary(s.Rows.Taxonomy)
 	rows, faults, err := readRight(ctx, s, sum, read)
 	if err != nil {
@@ -116,7 +114,7 @@ func plant[T any](ctx context.Context, s *Simulate, o simulate.Options, rec rule
 	if o.PerError+o.Total == 0 {
 		rec.Copies = o.Copies
 	}
-	return s.writeOutput(rec, sum, faults, func(out *run.Output) error { return fill(rows, sum, out) })
+	return s.writeOutput(rec, sum, faults, func(write writeRow) error { return fill(rows, sum, write) })
 }
 
 // readRight reads the right rows; it counts them and the others in sum.
@@ -172,11 +170,10 @@ func (s *Simulate) ForVerifier(ctx context.Context, o simulate.VerifierOptions) 
 	}
 	sum := &simulate.VerifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
 	rec := verifierRecord{By: "verifier", Reading: s.Rows.Reading, Seed: o.Seed, Negatives: o.Negatives}
-	return s.writeOutput(rec, sum, faults, func(out *run.Output) error {
+	return s.writeOutput(rec, sum, faults, func(write writeRow) error {
 		return simulate.Verifier(rows, o, func(r simulate.VerifierRow) error {
 			sum.Add(&r)
-			row, err := r.Record(t, r.Nth)
-			return errors.Join(err, out.Write(row))
+			return write(r.Record(t, r.Nth))
 		})
 	})
 }
@@ -187,9 +184,12 @@ type summary interface {
 	Text(io.Writer) error
 }
 
+// writeRow writes a row that was made, unless the error says that it could not be.
+type writeRow func(*dataset.Row, error) error
+
 // writeOutput makes the output and its record, of which nothing is left where fill fails, and sums up. faults are the
 // lines of the input that are no rows.
-func (s *Simulate) writeOutput(options any, sum summary, faults []error, fill func(*run.Output) error) error {
+func (s *Simulate) writeOutput(options any, sum summary, faults []error, fill func(writeRow) error) error {
 	rec, err := s.Rows.NewRecord("simulate", options, s.Input)
 	if err != nil {
 		return err
@@ -198,7 +198,12 @@ func (s *Simulate) writeOutput(options any, sum summary, faults []error, fill fu
 	if err != nil {
 		return err
 	}
-	err = fill(out)
+	err = fill(func(row *dataset.Row, err error) error {
+		if err != nil {
+			return err
+		}
+		return out.Write(row)
+	})
 	rec.Counts = sum.Counts()
 	if err := out.End(err); err != nil {
 		return err
