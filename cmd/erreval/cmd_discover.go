@@ -14,11 +14,12 @@ import (
 	"github.com/erreval/erreval/discover/where"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
@@ -114,12 +115,12 @@ var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"}
 	instead: "ask no model", missing: "--%s is for language models; name one with --judge"}
 
 // readDiscover reads the flags; ask is nil without a judge.
-func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.AskOptions, err error) {
+func readDiscover(ctx *cli.Context, e *env) (d *discovering.Discover, ask *asking.Options, err error) {
 	rows, err := openRows(ctx, ctx.Args().Slice(), openTask)
 	if err != nil {
 		return nil, nil, err
 	}
-	d = &stages.Discover{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
+	d = &discovering.Discover{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"),
 		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
 		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
@@ -128,7 +129,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 		return nil, nil, exit.Usagef("--limit %d: give a number of rows, or 0 for all", d.Rows.Limit)
 	}
 	d.Intervals.Seed = ctx.Uint64("draw-seed")
-	d.Chosen = stages.Chosen{Sample: ctx.Int("sample"), Worst: ctx.Bool("worst"), Seed: ctx.Uint64("draw-seed")}
+	d.Chosen = discovering.Chosen{Sample: ctx.Int("sample"), Worst: ctx.Bool("worst"), Seed: ctx.Uint64("draw-seed")}
 	if d.Chosen.Where, err = where.Parse(ctx.StringSlice("where")); err != nil {
 		return nil, nil, exit.Usagef("--where %w", err)
 	}
@@ -142,7 +143,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 }
 
 // readGrouping reads how rows are analysed and grouped, and the limits.
-func readGrouping(ctx *cli.Context, e *env, d *stages.Discover) (err error) {
+func readGrouping(ctx *cli.Context, e *env, d *discovering.Discover) (err error) {
 	g := &d.Group
 	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
 	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
@@ -247,7 +248,7 @@ func discoverTable(analysis string) []goesWith {
 }
 
 // checkDiscover finds flags that do not go together.
-func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions) error {
+func checkDiscover(ctx *cli.Context, d *discovering.Discover, ask *asking.Options) error {
 	err := errors.Join(
 		exit.UsageIf(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord},
 			d.By), "--analysis %q: it is issue, criteria, labels or recorded", d.By),

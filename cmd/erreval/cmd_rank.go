@@ -5,9 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/pairwise/verdicts"
 )
 
@@ -38,7 +38,7 @@ func rankCommand(e *env) *cli.Command {
 
 // pairColumnFlags name the columns of pairs with verdicts.
 func pairColumnFlags() []cli.Flag {
-	own := stages.OwnColumns()
+	own := comparing.OwnColumns()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "item", Usage: "`COLUMN[,COLUMN]` that says what both texts were written for (default: " +
 			verdicts.Item + ", or the taxonomy's group field)"},
@@ -47,8 +47,8 @@ func pairColumnFlags() []cli.Flag {
 	}
 }
 
-func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
-	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
+func readPairColumns(ctx *cli.Context) comparing.VerdictColumns {
+	return comparing.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
 		SystemB: ctx.String("system-b")}
 }
 
@@ -65,7 +65,7 @@ func runRank(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
+	k := &comparing.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
 		Markdown: form.markdown, LaTeX: form.latex, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/scoring"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 )
 
 func scoreCommand(e *env) *cli.Command {
@@ -70,7 +71,7 @@ func dimensionsFlag() cli.Flag {
 }
 
 // runScore scores offline where ask is nil.
-func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) error {
+func runScore(ctx *cli.Context, e *env, o run.Options, ask *asking.Options) error {
 	if o.Output == "" && (ask == nil || ask.Asks()) {
 		return exit.Usagef("no output; give -o OUT, or -o - for standard output")
 	}
@@ -84,7 +85,7 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 	if err := run.CheckInputs(o.Inputs); err != nil {
 		return err
 	}
-	s := &stages.Score{Run: r, JSON: ctx.Bool("json")}
+	s := &scoring.Score{Run: r, JSON: ctx.Bool("json")}
 	if ctx.IsSet("dimensions") {
 		s.Dimensions = strings.Split(ctx.String("dimensions"), ",")
 	}

@@ -5,8 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/simulating"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/training/llmsim"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -47,7 +48,7 @@ docs/simulate.md lists the mechanisms.`,
 			if err != nil {
 				return err
 			}
-			s := &stages.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
+			s := &simulating.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
 				Overwrite: ctx.Bool("overwrite"), JSON: ctx.Bool("json")}
 			if s.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
@@ -61,7 +62,7 @@ docs/simulate.md lists the mechanisms.`,
 }
 
 // runSimulate chooses who makes the rows, and refuses the flags of others.
-func runSimulate(ctx *cli.Context, e *env, s *stages.Simulate) error {
+func runSimulate(ctx *cli.Context, e *env, s *simulating.Simulate) error {
 	if ctx.Bool("verifier") {
 		if err := onlyWith(ctx, e, append(namesOf(ruleFlags()), simulateJudge.names(ctx)...),
 			"--%s plants errors; it does not go with --verifier"); err != nil {
@@ -88,11 +89,11 @@ func runSimulate(ctx *cli.Context, e *env, s *stages.Simulate) error {
 	return s.ByRules(ctx.Context, o, readMix(ctx))
 }
 
-func readMix(ctx *cli.Context) stages.MixOptions {
-	return stages.MixOptions{Weights: ctx.StringSlice("mix"), Only: ctx.Bool("only")}
+func readMix(ctx *cli.Context) simulating.MixOptions {
+	return simulating.MixOptions{Weights: ctx.StringSlice("mix"), Only: ctx.Bool("only")}
 }
 
-func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate, ask *stages.AskOptions) error {
+func simulateByModels(ctx *cli.Context, e *env, s *simulating.Simulate, ask *asking.Options) error {
 	err := onlyWith(ctx, e, namesOf(onlyRuleFlags()), "--%s is for the rules; leave it out with --judge")
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate, ask *stages.
 		return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 	}
 	ask.Template, ask.Repeats = ctx.String("write-template"), 1
-	o := stages.WriteOptions{Options: llmsim.DefaultOptions(), Mix: readMix(ctx), WriterName: ctx.String("writer"),
+	o := simulating.WriteOptions{Options: llmsim.DefaultOptions(), Mix: readMix(ctx), WriterName: ctx.String("writer"),
 		FieldName: ctx.String("field"), ExamplesFile: ctx.String("examples"), ConfirmTemplate: ctx.String("confirm-template"),
 		Amount: llmsim.Mix{Copies: 1, PerError: ctx.Int("per-error"), Total: ctx.Int("total"), Seed: ctx.Uint64("seed")}}
 	if ctx.IsSet("copies") {

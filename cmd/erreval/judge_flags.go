@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/trust"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
@@ -43,7 +43,7 @@ func (j *judgeFlags) flags() []cli.Flag {
 }
 
 // read reads who is asked, and how; nil without a judge.
-func (j *judgeFlags) read(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+func (j *judgeFlags) read(ctx *cli.Context, e *env) (*asking.Options, error) {
 	if !namesJudge(ctx) {
 		return nil, j.refuse(ctx, e)
 	}
@@ -146,7 +146,7 @@ func panelFlags() []cli.Flag {
 }
 
 // readJudgeOptions reads the flags of score; nil without a judge.
-func readJudgeOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+func readJudgeOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
 	o, err := scoreJudge.read(ctx, e)
 	if o == nil || err != nil {
 		return nil, err
@@ -203,8 +203,8 @@ func checkPanelFlags(ctx *cli.Context) error {
 }
 
 // readAskOptions reads the flags of every command that asks a language model.
-func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
-	o := &stages.AskOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
+func readAskOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
+	o := &asking.Options{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
 		ShowPrompt: ctx.String("show-prompt"),
 		Panel:      scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""

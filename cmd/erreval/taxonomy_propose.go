@@ -9,8 +9,8 @@ import (
 
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 )
 
 func proposeCommand(e *env) *cli.Command {
@@ -43,7 +43,7 @@ func propose(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	p := &stages.Propose{Process: e.Process, List: list, Rows: rows, Input: input, Output: ctx.String("output"),
+	p := &discovering.Propose{Process: e.Process, List: list, Rows: rows, Input: input, Output: ctx.String("output"),
 		Labelled: ctx.String("labelled"), Overwrite: ctx.Bool("overwrite"),
 		Options: discover.DefaultProposeOptions()}
 	base := filepath.Base(p.Output)
