@@ -132,7 +132,7 @@ func verifyJournal(path string) Verified {
 
 func verifyOutput(path string) Verified {
 	v := Verified{Path: path}
-	r, err := run.VerifyOutput(path)
+	r, err := Output(path)
 	if r != nil {
 		v.What = fmt.Sprintf("%s, %s", r.Command, words.Plural(r.Counts[run.CountRows], "row", "rows"))
 	}

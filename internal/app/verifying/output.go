@@ -1,4 +1,4 @@
-package run
+package verifying
 
 import (
 	"bufio"
@@ -13,13 +13,13 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/regularfile"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
-// VerifyOutput compares an output, its rejected lines and what stands beside it with its run record, which it returns.
-// The error says what
-// differs, or what is missing to compare.
-func VerifyOutput(path string) (*runrecord.Record, error) {
+// Output compares an output, its rejected lines and what stands beside it with its run record, which it returns. The
+// error says what differs, or what is missing to compare.
+func Output(path string) (*runrecord.Record, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func VerifyOutput(path string) (*runrecord.Record, error) {
 		return r, fmt.Errorf("%s: its run record is of an older program and has no hash of it; "+
 			"make it again to have one", path)
 	}
-	err = errors.Join(r.Output.Differs(path), verifyRejected(path, r.Counts[CountRejected]))
+	err = errors.Join(r.Output.Differs(path), verifyRejected(path, r.Counts[run.CountRejected]))
 	for _, suffix := range slices.Sorted(maps.Keys(r.Beside)) {
 		content := r.Beside[suffix]
 		err = errors.Join(err, content.Differs(path+suffix))

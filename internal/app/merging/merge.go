@@ -1,4 +1,5 @@
-package run
+// Package merging puts outputs together: the shards of one input, or whole outputs.
+package merging
 
 import (
 	"bufio"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/storage"
 )
@@ -27,26 +29,26 @@ type part struct {
 	n      int // rows read
 }
 
-// MergeOptions are those of Merge.
-type MergeOptions struct {
+// Options are those of Merge.
+type Options struct {
 	Parts     []string // outputs with their run records
 	Output    string
-	Files     FileOptions
+	Files     run.FileOptions
 	Overwrite bool
 }
 
 // Validate reports a fault of o that can be told without looking into files.
-func (o *MergeOptions) Validate() error {
+func (o *Options) Validate() error {
 	switch {
 	case len(o.Parts) == 0:
 		return exit.Usagef("no outputs to put together; name those of identify, as in: " +
 			"erreval merge part1.jsonl part2.jsonl -o tagged.jsonl")
-	case o.Output == "" || o.Output == Stdio:
+	case o.Output == "" || o.Output == run.Stdio:
 		return exit.Usagef("no output; give -o MERGED")
-	case slices.Contains(o.Parts, Stdio):
+	case slices.Contains(o.Parts, run.Stdio):
 		return exit.Usagef(`"-" has no run record beside it; name files`)
 	}
-	return CheckInputs(o.Parts)
+	return run.CheckInputs(o.Parts)
 }
 
 // Merged is what came of Merge.
@@ -54,15 +56,15 @@ type Merged struct{ Rows, Rejected, Parts int }
 
 // merger puts parts together.
 type merger struct {
-	files  *Files
+	files  *run.Files
 	parts  []*part // of shards, in the order of their numbers
 	shards bool    // else whole outputs
-	out    *Output
+	out    *run.Output
 	seen   map[[16]byte]*part // ids, shortened hashes of
 }
 
 // Merge puts outputs together: the shards of one input in the order of its rows, or whole outputs one after the other.
-func Merge(ctx context.Context, p *Process, o MergeOptions) (_ *Merged, err error) {
+func Merge(ctx context.Context, p *run.Process, o Options) (_ *Merged, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func Merge(ctx context.Context, p *Process, o MergeOptions) (_ *Merged, err erro
 	if err := m.openParts(ctx, p); err != nil {
 		return nil, err
 	}
-	if m.out, err = Create(o.Output, o.Overwrite, m.record(), o.Parts...); err != nil {
+	if m.out, err = run.Create(o.Output, o.Overwrite, m.record(), o.Parts...); err != nil {
 		return nil, err
 	}
 	m.out.Format, m.out.Options = m.files.Format(o.Output), m.files.SinkOptions(m.parts[0].rows.Schema())
@@ -124,12 +126,12 @@ func (m *merger) readRecords(paths []string) error {
 
 // checkAlike refuses parts of which the rows were made differently, or twice of the same input.
 func checkAlike(a, b *part) error {
-	diff, err := runrecord.Differences(a.record, b.record, sameRows...)
+	diff, err := runrecord.Differences(a.record, b.record, runrecord.SameRows()...)
 	if err != nil {
 		return err
 	}
 	if x, y := a.record.Shard, b.record.Shard; (x == nil) != (y == nil) {
-		diff = append(diff, fmt.Sprintf("shard: %s, now %s", shardText(x), shardText(y)))
+		diff = append(diff, fmt.Sprintf("shard: %s, now %s", x, y))
 	}
 	for i, d := range diff {
 		diff[i] = strings.Replace(d, ", now ", " and ", 1)
@@ -137,7 +139,7 @@ func checkAlike(a, b *part) error {
 	x, y := a.record.Inputs[0], b.record.Inputs[0]
 	shards, sameInput := a.record.Shard != nil && b.record.Shard != nil, x.SHA256 == y.SHA256 && x.Size == y.Size
 	if shards && !sameInput {
-		diff = append(diff, "input: "+strings.Replace(differentInput(x, y), ", now ", " and ", 1))
+		diff = append(diff, "input: "+strings.Replace(x.Differs(y), ", now ", " and ", 1))
 	}
 	if len(diff) == 0 && !shards && sameInput {
 		return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made of the same input, %s", a.path, b.path, x.File))
@@ -183,7 +185,7 @@ func (m *merger) checkShards() error {
 	return exit.With(exit.Unfit, errors.Join(errs...))
 }
 
-func (m *merger) openParts(ctx context.Context, proc *Process) (err error) {
+func (m *merger) openParts(ctx context.Context, proc *run.Process) (err error) {
 	for _, p := range m.parts {
 		p.rows, p.close, err = m.files.OpenRows(ctx, proc, p.path, dataset.Options{})
 		if err != nil {
@@ -263,7 +265,7 @@ func (m *merger) checkCounts() error {
 		if _, err := p.rows.Read(); !errors.Is(err, io.EOF) {
 			p.n++ // at least one more than its turn
 		}
-		if want := p.record.Counts["rows"]; p.n != want {
+		if want := p.record.Counts[run.CountRows]; p.n != want {
 			errs = append(errs, exit.With(exit.Unfit,
 				fmt.Errorf("%s has other rows than the %d that its run record counts; it was changed since", p.path, want)))
 		}
@@ -282,7 +284,7 @@ func (m *merger) copyRejected() error {
 		}
 		defer f.Close()
 		lists[i] = bufio.NewReader(f)
-		want += p.record.Counts["rejected"]
+		want += p.record.Counts[run.CountRejected]
 	}
 	err := m.inTurn(func(i int) (bool, error) {
 		line, err := lists[i].ReadBytes('\n')
