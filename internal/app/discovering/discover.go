@@ -1,4 +1,4 @@
-// Package discovering finds issues in the rows of a file. What was found becomes a taxonomy, or another program's files,
+// Package discovering finds issues in the rows of a file. What was found becomes a taxonomy, or files of other programs,
 // and comes from these.
 package discovering
 
