@@ -107,11 +107,7 @@ func tokenizeCommand(e *env) *cli.Command {
 		Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
 		Action: withArgs(1, 1, `one file of rows, or "-" for standard input`, func(ctx *cli.Context) error {
-			t, err := openTaxonomy(ctx.String("taxonomy"))
-			if err != nil {
-				return err
-			}
-			in, err := openRowInput(ctx, t)
+			in, err := openRows(ctx, nil, openTaxonomy)
 			if err != nil {
 				return err
 			}

@@ -64,8 +64,7 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err erro
 	return in, err
 }
 
-// openRows is openRowInput for files that a run has written, with the taxonomy of --taxonomy or of their records, which
-// open loads.
+// openRows is openRowInput with the taxonomy of --taxonomy, or of the records of files, which open loads.
 func openRows(ctx *cli.Context, files []string, open func(string) (*taxonomy.Taxonomy, error)) (run.Rows, error) {
 	t, err := taxonomyOf(ctx.String("taxonomy"), files, open)
 	if err != nil {

@@ -322,13 +322,7 @@ func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 
 // RankTypes are the error types of a taxonomy, in its order, and verdicts.Overall: the order of tables.
 func RankTypes(t *taxonomy.Taxonomy) []string {
-	var all []string
-	for _, y := range t.Types {
-		if !y.NoError {
-			all = append(all, y.Name)
-		}
-	}
-	return append(all, verdicts.Overall)
+	return append(t.Errors(), verdicts.Overall)
 }
 
 // DefaultRatings are the usual options of leaderboards.

@@ -1,5 +1,5 @@
-// Package discovering finds issues in the rows of a file. What was found becomes a taxonomy, or files of other programs,
-// and comes from these.
+// Package discovering finds issues in the rows of a file. What was found becomes a taxonomy, or files of other
+// programs, and comes from these.
 package discovering
 
 import (
@@ -308,13 +308,7 @@ func (d *discovery) group(ctx context.Context) (*issues.List, error) {
 		d.Process.Warn("%s", note)
 	}
 	t := d.Rows.Taxonomy
-	o := discover.PublishOptions{Intervals: d.Intervals}
-	for _, y := range t.Types {
-		if !y.NoError {
-			o.Labels = append(o.Labels, y.Name)
-		}
-	}
-	list, err := result.Publish(ctx, o)
+	list, err := result.Publish(ctx, discover.PublishOptions{Intervals: d.Intervals, Labels: t.Errors()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package discovering
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,10 +135,7 @@ func (p *Propose) labelsOf(row *dataset.Row, proposal *discover.Proposal) ([]str
 		return nil, false, err
 	}
 	t := p.Rows.Taxonomy
-	noError, labels := "No Error", []string(nil)
-	if i := t.NoErrorIndex(); i >= 0 {
-		noError = t.Types[i].Name
-	}
+	noError, labels := cmp.Or(t.NoError(), "No Error"), []string(nil)
 	if !t.IsTask() { // its types are kept, and so are the labels
 		d, err := row.Diagnosis()
 		if err != nil || d == nil || d.Status != "" {

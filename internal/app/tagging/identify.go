@@ -46,7 +46,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 		asking = spent(sum)
 	}
 	if res.Ended {
-		sum.Gates = r.CheckGates(i.Gates, i.noError())
+		sum.Gates = r.CheckGates(i.Gates, i.Taxonomy.NoError())
 	}
 	if res.Ended || sum.Rows > 0 || i.JSON || spent != nil { // else the error says all that there is to say
 		err = r.PrintSummary(i.JSON, r.Output == run.Stdio || i.Table != nil, sum)
@@ -57,23 +57,14 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 	return errors.Join(res.Err, err, asking, r.Incomplete(), run.MissedGates(sum.Gates))
 }
 
-func (i *Identify) noError() string {
-	if n := i.Taxonomy.NoErrorIndex(); n >= 0 {
-		return i.Taxonomy.Types[n].Name
-	}
-	return ""
-}
-
 // stage is what all identifiers have in common.
 func (i *Identify) stage() *run.Stage {
 	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
 		Verb: "tag", Past: "tagged", Limited: len(i.Gates) > 0,
 		Why:  func() string { return "diagnosis.reason says why" },
 		Zero: run.Counts{run.CountTagged: 0, run.CountUntagged: 0, run.CountTruncated: 0, run.CountWithoutError: 0}}
-	for _, t := range i.Taxonomy.Types {
-		if !t.NoError {
-			s.Zero[run.CountLabel+t.Name] = 0
-		}
+	for _, name := range i.Taxonomy.Errors() {
+		s.Zero[run.CountLabel+name] = 0
 	}
 	s.Count = func(row *dataset.Row, _ bool, counts run.Counts) error {
 		d, err := row.Diagnosis()
@@ -124,11 +115,9 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		Resumed: res.Resumed, Seconds: seconds, RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
 		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}}
-	for _, t := range i.Taxonomy.Types {
-		if !t.NoError {
-			sum.Labels = append(sum.Labels,
-				report.LabelCount{Label: t.Name, Rows: c[run.CountLabel+t.Name], NotJudged: c[run.CountNotJudged+t.Name]})
-		}
+	for _, name := range i.Taxonomy.Errors() {
+		sum.Labels = append(sum.Labels,
+			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})
 	}
 	return sum
 }
