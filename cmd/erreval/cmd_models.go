@@ -107,7 +107,11 @@ func tokenizeCommand(e *env) *cli.Command {
 		Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
 		Action: withArgs(1, 1, `one file of rows, or "-" for standard input`, func(ctx *cli.Context) error {
-			in, err := openRows(ctx, nil, openTaxonomy)
+			t, err := openTaxonomy(ctx.String("taxonomy"))
+			if err != nil {
+				return err
+			}
+			in, err := openRowInput(ctx, t)
 			if err != nil {
 				return err
 			}

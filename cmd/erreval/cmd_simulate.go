@@ -44,12 +44,15 @@ docs/simulate.md lists the mechanisms.`,
 			if ctx.String("output") == "" && !namesJudge(ctx) {
 				return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 			}
-			rows, err := openRows(ctx, nil, openTaxonomy)
+			t, err := openTaxonomy(ctx.String("taxonomy"))
 			if err != nil {
 				return err
 			}
-			s := &simulating.Simulate{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
+			s := &simulating.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
 				Overwrite: ctx.Bool("overwrite"), JSON: ctx.Bool("json")}
+			if s.Rows, err = openRowInput(ctx, t); err != nil {
+				return err
+			}
 			if s.Rows.Limit = ctx.Int("limit"); s.Rows.Limit < 0 {
 				return exit.Usagef("--limit %d: give a number of rows, or 0 for all", s.Rows.Limit)
 			}

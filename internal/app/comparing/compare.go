@@ -266,7 +266,10 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 				err = sink.Write(row)
 			}
 		}
-		return errors.Join(err, sink.Close())
+		if err != nil {
+			return err
+		}
+		return sink.Close()
 	})
 	return len(rows), m.Process.WarnFaults(faults), err
 }
