@@ -112,25 +112,29 @@ func ratingFlags() []cli.Flag {
 	}
 }
 
-func readRatings(ctx *cli.Context) (comparing.RatingOptions, []gate.Gate, error) {
-	o := comparing.RatingOptions{Options: leaderboard.DefaultOptions(), Own: map[string][]string{}}
+func readRatings(ctx *cli.Context) (o comparing.RatingOptions, err error) {
+	o = comparing.RatingOptions{Options: leaderboard.DefaultOptions(), Own: map[string][]string{},
+		Report: ctx.String("report")}
 	o.Anchor, o.Resamples, o.Seed = ctx.String("anchor"), ctx.Int("bootstrap"), ctx.Uint64("draw-seed")
 	o.Elo.K, o.Elo.Seed, o.Inconsistent = ctx.Float64("elo-k"), ctx.Uint64("draw-seed"), ctx.String("inconsistent")
 	if err := o.Validate(); err != nil {
-		return o, nil, exit.With(exit.Usage, err)
+		return o, exit.With(exit.Usage, err)
 	}
 	if o.Audit = ctx.Bool("audit"); !o.Audit && (ctx.IsSet("own") || ctx.IsSet("bias-plot")) {
-		return o, nil, exit.Usagef("--own and --bias-plot are about the audit; leave out --audit=false")
+		return o, exit.Usagef("--own and --bias-plot are about the audit; leave out --audit=false")
 	}
 	for _, pair := range ctx.StringSlice("own") {
 		judge, systems, ok := strings.Cut(pair, "=")
 		if !ok || judge == "" || systems == "" {
-			return o, nil, exit.Usagef("--own %q: write it as JUDGE=SYSTEM,SYSTEM", pair)
+			return o, exit.Usagef("--own %q: write it as JUDGE=SYSTEM,SYSTEM", pair)
 		}
 		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
 	}
-	limits, err := readRankLimits(ctx.StringSlice("fail-on"), o.Audit)
-	return o, limits, err
+	if o.Gates, err = readRankLimits(ctx.StringSlice("fail-on"), o.Audit); err != nil {
+		return o, err
+	}
+	o.Plots, err = readRankPlots(ctx)
+	return o, err
 }
 
 func readRankLimits(texts []string, audited bool) (limits []gate.Gate, err error) {
@@ -165,12 +169,8 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	c := &comparing.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"),
-		JSON: ctx.Bool("json")}
-	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
-		return err
-	}
-	if c.Plots, err = readRankPlots(ctx); err != nil {
+	c := &comparing.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), JSON: ctx.Bool("json")}
+	if c.Ratings, err = readRatings(ctx); err != nil {
 		return err
 	}
 	if c.Types, err = readTypes(ctx.String("types"), t); err != nil {

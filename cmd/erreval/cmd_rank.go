@@ -65,8 +65,8 @@ func runRank(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	k := &comparing.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
-		Markdown: form.markdown, LaTeX: form.latex, Columns: readPairColumns(ctx)}
+	k := &comparing.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, JSON: form.json, Markdown: form.markdown,
+		LaTeX: form.latex, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
@@ -78,10 +78,7 @@ func runRank(ctx *cli.Context, e *env) error {
 	if len(k.Columns.Verdicts) > 0 {
 		k.Types = []string{verdicts.Overall}
 	}
-	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
-		return err
-	}
-	if k.Plots, err = readRankPlots(ctx); err != nil {
+	if k.Ratings, err = readRatings(ctx); err != nil {
 		return err
 	}
 	if k.Rows, err = openRowInput(ctx, run.WithoutFields(t)); err != nil {

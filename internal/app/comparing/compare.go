@@ -35,12 +35,9 @@ type Compare struct {
 	Modes     []string           // prompt.Vanilla and ErrorAware
 	Reconcile string
 	Ratings   RatingOptions
-	Gates     []gate.Gate
 	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by
 	// the last type; 0 judges all pairs.
 	Round  int
-	Report string // Markdown file, or ""
-	Plots  RankPlots
 	JSON   bool // prints the leaderboards as JSON, on standard output
 	judges *asking.Judges
 }
@@ -204,8 +201,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots,
-		JSON: c.JSON, Brief: true}
+		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, JSON: c.JSON,
+		Brief: true}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)
@@ -283,9 +280,13 @@ func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, err
 	return name, nil
 }
 
-// RatingOptions say how systems are rated and judges audited.
+// RatingOptions say how systems are rated and judges audited, and what is made of the figures besides what is printed.
 type RatingOptions struct {
 	leaderboard.Options
 	Own   map[string][]string // judge to the systems that are its own
 	Audit bool                // measures what the judges go by besides quality
+
+	Gates  []gate.Gate
+	Report string // Markdown file, or ""
+	Plots  RankPlots
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
@@ -32,9 +31,6 @@ type Rank struct {
 	Types    []string       // the order of tables; others come behind them
 	Columns  VerdictColumns // of people's verdicts, or others'
 	Ratings  RatingOptions
-	Gates    []gate.Gate
-	Report   string // Markdown file, or ""
-	Plots    RankPlots
 	JSON     bool
 	Markdown bool
 	LaTeX    bool
@@ -83,8 +79,8 @@ func (k *Rank) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	results := out.checkLimits(k.Gates)
-	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Plots.draw(out), k.print(out),
+	results := out.checkLimits(k.Ratings.Gates)
+	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Ratings.Plots.draw(out), k.print(out),
 		k.Process.WarnFaults(c.faults), run.MissedGates(results))
 }
 

@@ -16,8 +16,8 @@ import (
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
 	var err error
-	if k.Report != "" {
-		err = wholefile.Fill(k.Report, c.Page().Markdown)
+	if k.Ratings.Report != "" {
+		err = wholefile.Fill(k.Ratings.Report, c.Page().Markdown)
 	}
 	switch {
 	case k.JSON:
