@@ -34,7 +34,7 @@ plant report/page $me/taxonomy
 plant report/rows modernc.org/sqlite
 plant report/view $me/discover
 plant report/view $me/models
-plant report/page $me/internal/sections
+plant report/page $me/internal/app/reporting
 plant internal/run $me/models
 plant cmd/erreval github.com/jedib0t/go-pretty/v6/table
 plant evaluation $me/scorer

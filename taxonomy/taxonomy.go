@@ -219,6 +219,19 @@ func (t *Taxonomy) NoErrorIndex() int {
 	return slices.IndexFunc(t.Types, func(y Type) bool { return y.NoError })
 }
 
+// NoError is the name of that type, or "".
+func (t *Taxonomy) NoError() string {
+	if i := t.NoErrorIndex(); i >= 0 {
+		return t.Types[i].Name
+	}
+	return ""
+}
+
+// Errors are the names of all other types.
+func (t *Taxonomy) Errors() []string {
+	return slices.DeleteFunc(t.Labels(), func(name string) bool { return name == t.NoError() })
+}
+
 // GroupField is the field by which intervals resample, or "".
 func (t *Taxonomy) GroupField() string {
 	for _, f := range t.Fields {

@@ -61,6 +61,9 @@ func TestQuestionGeneration(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.what, c.got, c.want)
 		}
 	}
+	if no, errors := tax.NoError(), tax.Errors(); no != tax.Types[10].Name || len(errors) != 10 || errors[0] == no {
+		t.Errorf("NoError %q, Errors %q", no, errors)
+	}
 	if got := tax.NoErrorIndex(); got != 10 {
 		t.Errorf("no error at %d, want 10", got)
 	}
@@ -156,6 +159,9 @@ func TestGood(t *testing.T) {
 	without, err := Parse([]byte(strings.Replace(string(data), ", no_error: true", "", 1)), "good.yaml")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := without.NoError(); got != "" || len(without.Errors()) != len(without.Types) {
+		t.Errorf("NoError of a taxonomy without one is %q", got)
 	}
 	if got := without.NoErrorIndex(); got != -1 {
 		t.Errorf("no-error label at %d in a taxonomy without one", got)

@@ -12,10 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
@@ -52,12 +53,8 @@ func compareCommand(e *env) *cli.Command {
 		ArgsUsage:   "INPUT",
 		Description: compareDescription,
 		Flags:       compareFlags(),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of outputs or pairs"); err != nil {
-				return err
-			}
-			return runCompare(ctx, e)
-		},
+		Action: withArgs(1, 1, "one file of outputs or pairs",
+			func(ctx *cli.Context) error { return runCompare(ctx, e) }),
 	}
 }
 
@@ -111,40 +108,44 @@ func ratingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "matrix-plot", Usage: "draw how often each system wins against each other to `FILE`"},
 		&cli.StringFlag{Name: "bias-plot", Usage: "draw the audit of the judges to `FILE`"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"order-changes>20%\"; also " +
-			strings.Join(stages.RankLimits()[1:], ", ") + "; may be repeated"},
+			strings.Join(comparing.RankLimits()[1:], ", ") + "; may be repeated"},
 	}
 }
 
-func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
-	o := stages.RatingOptions{Options: leaderboard.DefaultOptions(), Own: map[string][]string{}}
+func readRatings(ctx *cli.Context) (o comparing.RatingOptions, err error) {
+	o = comparing.RatingOptions{Options: leaderboard.DefaultOptions(), Own: map[string][]string{},
+		Report: ctx.String("report")}
 	o.Anchor, o.Resamples, o.Seed = ctx.String("anchor"), ctx.Int("bootstrap"), ctx.Uint64("draw-seed")
 	o.Elo.K, o.Elo.Seed, o.Inconsistent = ctx.Float64("elo-k"), ctx.Uint64("draw-seed"), ctx.String("inconsistent")
 	if err := o.Validate(); err != nil {
-		return o, nil, exit.With(exit.Usage, err)
+		return o, exit.With(exit.Usage, err)
 	}
 	if o.Audit = ctx.Bool("audit"); !o.Audit && (ctx.IsSet("own") || ctx.IsSet("bias-plot")) {
-		return o, nil, exit.Usagef("--own and --bias-plot are about the audit; leave out --audit=false")
+		return o, exit.Usagef("--own and --bias-plot are about the audit; leave out --audit=false")
 	}
 	for _, pair := range ctx.StringSlice("own") {
 		judge, systems, ok := strings.Cut(pair, "=")
 		if !ok || judge == "" || systems == "" {
-			return o, nil, exit.Usagef("--own %q: write it as JUDGE=SYSTEM,SYSTEM", pair)
+			return o, exit.Usagef("--own %q: write it as JUDGE=SYSTEM,SYSTEM", pair)
 		}
 		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
 	}
-	limits, err := readRankLimits(ctx.StringSlice("fail-on"), o.Audit)
-	return o, limits, err
+	if o.Gates, err = readRankLimits(ctx.StringSlice("fail-on"), o.Audit); err != nil {
+		return o, err
+	}
+	o.Plots, err = readRankPlots(ctx)
+	return o, err
 }
 
 func readRankLimits(texts []string, audited bool) (limits []gate.Gate, err error) {
-	isLimit := func(name string) bool { return slices.Contains(stages.RankLimits(), name) }
+	isLimit := func(name string) bool { return slices.Contains(comparing.RankLimits(), name) }
 	for _, text := range texts {
 		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, isLimit(name) })
 		if err != nil || !isLimit(limit.Subject) {
 			return nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
-				strings.Join(stages.RankLimits(), ", "))
+				strings.Join(comparing.RankLimits(), ", "))
 		}
-		if !audited && limit.Subject != stages.LimitUnjudged {
+		if !audited && limit.Subject != comparing.LimitUnjudged {
 			return nil, exit.Usagef("--fail-on %q is about the audit; leave out --audit=false", text)
 		}
 		limits = append(limits, limit)
@@ -154,8 +155,8 @@ func readRankLimits(texts []string, audited bool) (limits []gate.Gate, err error
 
 // readRankPlots reads which pictures are drawn. One that is there gives way where the run is told to replace or to go
 // on.
-func readRankPlots(ctx *cli.Context) (stages.RankPlots, error) {
-	p := stages.RankPlots{Ratings: readPlotOptions(ctx, "plot"), Matrix: readPlotOptions(ctx, "matrix-plot"),
+func readRankPlots(ctx *cli.Context) (comparing.RankPlots, error) {
+	p := comparing.RankPlots{Ratings: readPlotOptions(ctx, "plot"), Matrix: readPlotOptions(ctx, "matrix-plot"),
 		Bias: readPlotOptions(ctx, "bias-plot")}
 	for _, f := range []*chart.File{&p.Ratings, &p.Matrix, &p.Bias} {
 		f.Overwrite = f.Overwrite || ctx.Bool("resume")
@@ -168,12 +169,8 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"),
-		JSON: ctx.Bool("json")}
-	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
-		return err
-	}
-	if c.Plots, err = readRankPlots(ctx); err != nil {
+	c := &comparing.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), JSON: ctx.Bool("json")}
+	if c.Ratings, err = readRatings(ctx); err != nil {
 		return err
 	}
 	if c.Types, err = readTypes(ctx.String("types"), t); err != nil {
@@ -202,7 +199,7 @@ func runCompare(ctx *cli.Context, e *env) error {
 }
 
 // compareFiles compares the pairs of files.
-func compareFiles(ctx *cli.Context, e *env, c *stages.Compare, ask *stages.AskOptions, o run.Options) (err error) {
+func compareFiles(ctx *cli.Context, e *env, c *comparing.Compare, ask *asking.Options, o run.Options) (err error) {
 	if c.Run, err = run.New(e.Process, o); err != nil {
 		return err
 	}
@@ -246,7 +243,7 @@ func namePairColumns(ctx *cli.Context, r *run.Run, t *taxonomy.Taxonomy) error {
 
 // readTypes are the names of the types that are compared, in the taxonomy's order, then Overall.
 func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
-	all := stages.RankTypes(t)
+	all := comparing.RankTypes(t)
 	if flag == "" {
 		return all, nil
 	}
@@ -267,7 +264,7 @@ func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
 }
 
 // readCompareJudge reads how models judge; nil without a judge.
-func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
+func readCompareJudge(ctx *cli.Context, e *env, c *comparing.Compare) (*asking.Options, error) {
 	ask, err := compareJudge.read(ctx, e)
 	if ask == nil || err != nil {
 		return nil, err
@@ -307,7 +304,7 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 // makePairs writes the pairs of a file of outputs beside OUT, and makes them the input. For a look at prompts and costs
 // they are in a temporary file, which done removes. left is the error that some of the file's lines are no rows.
 func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (left error, done func(), err error) {
-	m := &stages.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
+	m := &comparing.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
 		System: ctx.String("system"), By: cmp.Or(ctx.String("pair-by"), t.GroupField()),
 		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
 			Shuffle: ctx.IsSet("until")}}

@@ -20,16 +20,13 @@ For every new one:
    erreval completion bash > ~/.local/share/bash-completion/completions/erreval
    erreval completion zsh > "${fpath[1]}/_erreval"
    erreval completion fish > ~/.config/fish/completions/erreval.fish`,
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "the name of a shell"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "the name of a shell", func(ctx *cli.Context) error {
 			script, err := commandline.CompletionScript(ctx.Args().First())
 			if err != nil {
 				return err
 			}
 			_, err = io.WriteString(e.Out, script)
 			return err
-		},
+		}),
 	}
 }

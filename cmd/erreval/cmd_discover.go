@@ -14,11 +14,12 @@ import (
 	"github.com/erreval/erreval/discover/where"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
@@ -54,10 +55,7 @@ func discoverCommand(e *env) *cli.Command {
 		ArgsUsage:   "ROWS",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of rows"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one file of rows", func(ctx *cli.Context) error {
 			d, ask, err := readDiscover(ctx, e)
 			if err = errors.Join(err, checkBy(ctx)); err != nil {
 				return err
@@ -67,7 +65,7 @@ func discoverCommand(e *env) *cli.Command {
 				return err
 			}
 			return printBy(ctx, e, d.Rows.Taxonomy, err)
-		},
+		}),
 	}
 }
 
@@ -117,24 +115,21 @@ var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"}
 	instead: "ask no model", missing: "--%s is for language models; name one with --judge"}
 
 // readDiscover reads the flags; ask is nil without a judge.
-func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.AskOptions, err error) {
-	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
+func readDiscover(ctx *cli.Context, e *env) (d *discovering.Discover, ask *asking.Options, err error) {
+	rows, err := openRows(ctx, ctx.Args().Slice(), openTask)
 	if err != nil {
 		return nil, nil, err
 	}
-	d = &stages.Discover{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
+	d = &discovering.Discover{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"),
 		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
 		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
-		Intervals: readIntervals(ctx, t), Report: ctx.String("report")}
-	if d.Rows, err = openRowInput(ctx, t); err != nil {
-		return nil, nil, err
-	}
+		Intervals: readIntervals(ctx, rows.Taxonomy), Report: ctx.String("report")}
 	if d.Rows.Limit = ctx.Int("limit"); d.Rows.Limit < 0 {
 		return nil, nil, exit.Usagef("--limit %d: give a number of rows, or 0 for all", d.Rows.Limit)
 	}
 	d.Intervals.Seed = ctx.Uint64("draw-seed")
-	d.Chosen = stages.Chosen{Sample: ctx.Int("sample"), Worst: ctx.Bool("worst"), Seed: ctx.Uint64("draw-seed")}
+	d.Chosen = discovering.Chosen{Sample: ctx.Int("sample"), Worst: ctx.Bool("worst"), Seed: ctx.Uint64("draw-seed")}
 	if d.Chosen.Where, err = where.Parse(ctx.StringSlice("where")); err != nil {
 		return nil, nil, exit.Usagef("--where %w", err)
 	}
@@ -148,7 +143,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 }
 
 // readGrouping reads how rows are analysed and grouped, and the limits.
-func readGrouping(ctx *cli.Context, e *env, d *stages.Discover) (err error) {
+func readGrouping(ctx *cli.Context, e *env, d *discovering.Discover) (err error) {
 	g := &d.Group
 	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
 	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
@@ -253,33 +248,27 @@ func discoverTable(analysis string) []goesWith {
 }
 
 // checkDiscover finds flags that do not go together.
-func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions) error {
-	var errs []error
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(format, args...))
-		}
-	}
-	refuse(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord}, d.By),
-		"--analysis %q: it is issue, criteria, labels or recorded", d.By)
-	refuse(d.Input == run.Stdio, "rows are read more than once: give a file instead of standard input")
-	refuse(d.Output == run.Stdio, "a list of issues stands beside the output: give -o FILE")
-	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
-	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
-	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
-	errs = append(errs, checkTogether(ctx, discoverTable(d.By)))
+func checkDiscover(ctx *cli.Context, d *discovering.Discover, ask *asking.Options) error {
+	err := errors.Join(
+		exit.UsageIf(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord},
+			d.By), "--analysis %q: it is issue, criteria, labels or recorded", d.By),
+		exit.UsageIf(d.Input == run.Stdio, "rows are read more than once: give a file instead of standard input"),
+		exit.UsageIf(d.Output == run.Stdio, "a list of issues stands beside the output: give -o FILE"),
+		exit.UsageIf(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT"),
+		exit.UsageIf(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample),
+		exit.UsageIf(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N"),
+		checkTogether(ctx, discoverTable(d.By)))
 	grouping, asksAboutRows := d.Group.Grouping, d.By == discover.ByIssue || d.By == discover.ByCriteria
 	if d.By == discover.ByLabels {
-		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
-		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,
-			"--analysis labels groups by labels and likeness; leave out --grouping")
-		refuse(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
-			d.Rows.Taxonomy.ID())
-		return errors.Join(errs...)
+		return errors.Join(err, exit.UsageIf(ask != nil, "--analysis labels asks no model; leave out --judge"),
+			exit.UsageIf(ctx.IsSet("grouping") && grouping != discover.Offline,
+				"--analysis labels groups by labels and likeness; leave out --grouping"),
+			exit.UsageIf(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
+				d.Rows.Taxonomy.ID()))
 	}
-	refuse(ask != nil && !asksAboutRows && grouping == discover.Offline,
-		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping)
-	refuse(ask == nil && !asksAboutRows && grouping != discover.Offline && slices.Contains(discover.Groupings(), grouping),
-		"--grouping %s asks a model: name one with --judge; without one there is --grouping %s", grouping, discover.Offline)
-	return errors.Join(errs...)
+	return errors.Join(err, exit.UsageIf(ask != nil && !asksAboutRows && grouping == discover.Offline,
+		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping),
+		exit.UsageIf(ask == nil && !asksAboutRows && grouping != discover.Offline &&
+			slices.Contains(discover.Groupings(), grouping), "--grouping %s asks a model: name one with --judge; "+
+			"without one there is --grouping %s", grouping, discover.Offline))
 }

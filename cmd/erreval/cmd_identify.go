@@ -12,9 +12,10 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
 )
@@ -79,13 +80,13 @@ more about language models.`,
 // identifyOptions are the command's flags and arguments.
 type identifyOptions struct {
 	run.Options
-	Local    stages.LocalOptions
+	Local    tagging.LocalOptions
 	Taxonomy string
 	Table    bool
 	Gates    gateOptions
 	JSON     bool
-	Judge    *stages.AskOptions // nil is the local model
-	Examples string             // file, or ""; only with Judge
+	Judge    *asking.Options // nil is the local model
+	Examples string          // file, or ""; only with Judge
 }
 
 func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err error) {
@@ -104,8 +105,8 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 }
 
 // readLocalOptions reads the flags of the local model.
-func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
-	o = stages.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
+func readLocalOptions(ctx *cli.Context) (o tagging.LocalOptions, err error) {
+	o = tagging.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
 		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
 		RowTimeout: ctx.Duration("row-timeout"), Prompt: ctx.Bool("flush"), AnyLanguage: ctx.Bool("any-language"),
 		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
@@ -117,22 +118,17 @@ func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 }
 
 func (o *identifyOptions) validate() error {
-	errs := []error{o.Options.Validate()}
-	refuse := func(wrong bool, text string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(text, args...))
-		}
-	}
 	writes := o.Judge == nil || o.Judge.Asks()
-	refuse(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table")
-	refuse(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them")
-	refuse(o.Local.Verifier != "" && o.Judge != nil,
-		"--verifier follows the local model; leave it out with --identifier llm")
-	refuse(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
-		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
-		identifier.MaxWorkers)
-	refuse(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.Local.RowTimeout)
-	return errors.Join(errs...)
+	return errors.Join(o.Options.Validate(),
+		exit.UsageIf(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table"),
+		exit.UsageIf(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them"),
+		exit.UsageIf(o.Local.Verifier != "" && o.Judge != nil,
+			"--verifier follows the local model; leave it out with --identifier llm"),
+		exit.UsageIf(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
+			"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
+			identifier.MaxWorkers),
+		exit.UsageIf(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit",
+			o.Local.RowTimeout))
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
@@ -148,7 +144,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	i := &stages.Identify{Run: r, JSON: o.JSON, Publish: o.Gates.publish(e)}
+	i := &tagging.Identify{Run: r, JSON: o.JSON, Publish: o.Gates.publish(e)}
 	if i.Taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
 		return err
 	}
@@ -164,7 +160,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	if o.Judge != nil {
 		return i.LLM(ctx, o.Judge, o.Examples)
 	}
-	l, err := stages.OpenLocal(ctx, e.machine(), o.Local, i.Taxonomy, e.Warn)
+	l, err := tagging.OpenLocal(ctx, e.machine(), o.Local, i.Taxonomy, e.Warn)
 	if err != nil {
 		return err
 	}
@@ -176,7 +172,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	return errors.Join(i.Local(ctx, l), l.Close())
 }
 
-// Who finds the errors, beside stages.IdentifierLLM.
+// Who finds the errors, beside tagging.IdentifierLLM.
 const identifierLocal = "local"
 
 // identifyJudge are the flags of a language model as identifier.
@@ -220,11 +216,11 @@ func verifierFlag() cli.Flag {
 }
 
 // readIdentifier reads who finds the errors, and refuses the flags of the other one.
-func readIdentifier(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+func readIdentifier(ctx *cli.Context, e *env) (*asking.Options, error) {
 	switch who := ctx.String("identifier"); who {
 	case identifierLocal:
 		return nil, identifyJudge.refuse(ctx, e)
-	case stages.IdentifierLLM:
+	case tagging.IdentifierLLM:
 	default:
 		return nil, exit.Usagef("--identifier %q: give local, or llm and a model with --judge", who)
 	}

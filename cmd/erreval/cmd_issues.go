@@ -6,9 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -52,7 +52,7 @@ with the reason, which leads to exit code 3.`,
 			if err != nil {
 				return err
 			}
-			i := &stages.ImportIssues{Process: e.Process, File: ctx.Args().First(), Member: ctx.String("member"),
+			i := &discovering.ImportIssues{Process: e.Process, File: ctx.Args().First(), Member: ctx.String("member"),
 				Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite"),
 				JSON: ctx.Bool("json")}
 			if i.Rows, err = openRowInput(ctx, t); err != nil {
@@ -83,21 +83,18 @@ func exportIssuesCommand(e *env) *cli.Command {
    erreval issues export found.jsonl --to clear -o results.zip
    erreval issues export found.jsonl --to qualitative-judge -o results/`,
 		Flags: slices.Concat([]cli.Flag{outFlag(), overwriteFlag(),
-			&cli.StringFlag{Name: "to", Usage: "write for `PROGRAM`: " + strings.Join(stages.ExportPrograms(), " or ")},
+			&cli.StringFlag{Name: "to", Usage: "write for `PROGRAM`: " + strings.Join(discovering.ExportPrograms(), " or ")},
 			recordedTaxonomyFlag("OUT")}, rowFlags()),
 		Action: withArgs(1, 1, "one file of rows", func(ctx *cli.Context) error {
-			t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
+			rows, err := openRows(ctx, ctx.Args().Slice(), openTask)
 			if err != nil {
 				return err
 			}
-			x := &stages.ExportIssues{Process: e.Process, Input: ctx.Args().First(), To: ctx.String("to"),
+			x := &discovering.ExportIssues{Process: e.Process, Rows: rows, Input: ctx.Args().First(), To: ctx.String("to"),
 				Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite")}
-			if x.Rows, err = openRowInput(ctx, t); err != nil {
-				return err
-			}
 			switch {
-			case !slices.Contains(stages.ExportPrograms(), x.To):
-				return exit.Usagef("--to %q: it is %s", x.To, strings.Join(stages.ExportPrograms(), " or "))
+			case !slices.Contains(discovering.ExportPrograms(), x.To):
+				return exit.Usagef("--to %q: it is %s", x.To, strings.Join(discovering.ExportPrograms(), " or "))
 			case x.Output == "" || x.Output == run.Stdio:
 				return exit.Usagef("no output; give -o FILE, or a folder for the qualitative judge")
 			case x.Input == run.Stdio:

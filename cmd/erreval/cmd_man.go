@@ -12,16 +12,13 @@ func manCommand(e *env) *cli.Command {
 		Usage: "print the manual page",
 		Description: `For man erreval:
    erreval man > ~/.local/share/man/man1/erreval.1`,
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 0, 0, "no arguments"); err != nil {
-				return err
-			}
+		Action: withArgs(0, 0, "no arguments", func(ctx *cli.Context) error {
 			page, err := ctx.App.ToManWithSection(1)
 			if err != nil {
 				return err
 			}
 			_, err = io.WriteString(e.Out, page)
 			return err
-		},
+		}),
 	}
 }

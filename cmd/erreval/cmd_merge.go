@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/app/merging"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -26,10 +26,10 @@ The run record beside each output (OUT.run.json) says how it was made. Outputs a
 model, taxonomy and options are the same, no part is missing and no id occurs twice.`,
 		Flags: append([]cli.Flag{rowsOutFlag(), overwriteFlag()}, fileFlags()...),
 		Action: func(ctx *cli.Context) error {
-			o := run.MergeOptions{Parts: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
+			o := merging.Options{Parts: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
 				Overwrite: ctx.Bool("overwrite")}
 			o.Files.Inputs = nil // parts are files that erreval named
-			m, err := run.Merge(ctx.Context, e.Process, o)
+			m, err := merging.Merge(ctx.Context, e.Process, o)
 			if err == nil && !e.Quiet {
 				fmt.Fprintf(e.Err, "%s of %s in %s; %s rejected\n", words.Plural(m.Rows, "row", "rows"),
 					words.Plural(m.Parts, "part", "parts"), o.Output, words.Plural(m.Rejected, "line", "lines"))

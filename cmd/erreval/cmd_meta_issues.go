@@ -7,8 +7,8 @@ import (
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 )
 
 const metaIssuesDescription = `Issues that were discovered against rows in which people say what is wrong, in a sentence, and into which
@@ -94,6 +94,6 @@ func askAboutIssues(ctx *cli.Context, e *env, look *lookOptions, found *evaluati
 	if ask == nil || err != nil {
 		return err == nil, err
 	}
-	return stages.CompareIssues(ctx.Context, e.Process, look.Taxonomy, found, ask, look.paths[0]+".meta",
+	return discovering.CompareIssues(ctx.Context, e.Process, look.Taxonomy, found, ask, look.paths[0]+".meta",
 		ctx.Bool("json"))
 }

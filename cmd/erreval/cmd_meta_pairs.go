@@ -7,12 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 const metaPairsDescription = `A judge's verdicts on pairs (column verdicts, as "erreval compare" writes it) against people's, a column each:
@@ -48,12 +48,11 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	if ctx.String("human") == "" {
 		return exit.Usagef("give --human COLUMN[,COLUMN], with people's verdicts")
 	}
-	k := &stages.Rank{Process: e.Process, Taxonomy: look.Taxonomy, Columns: readPairColumns(ctx)}
+	k := &comparing.Rank{Process: e.Process, Taxonomy: look.Taxonomy, Columns: readPairColumns(ctx)}
 	for name := range strings.SplitSeq(ctx.String("human"), ",") {
 		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
 	}
-	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
-	look.Rows.Taxonomy = look.Taxonomy
+	look.Taxonomy = run.WithoutFields(look.Taxonomy)
 	if err := look.join(ctx, e, k.Columns.Verdicts, nil); err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o := people.Options{Intervals: report.IntervalOptions{Resamples: ctx.Int("bootstrap"),
-		Seed: ctx.Uint64("seed")}, Ratings: stages.DefaultRatings()}
+		Seed: ctx.Uint64("seed")}, Ratings: comparing.DefaultRatings()}
 	if err := o.Intervals.Validate(); err != nil {
 		return exit.With(exit.Usage, err)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/app/scoring"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -122,7 +122,7 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: lift,
 		Intervals: readIntervals(ctx, look.Taxonomy)}
 	if o.ByMode {
-		o.Aggregate = stages.AggregateBy(cmp.Or(stages.RecordedAggregate(look.paths[0]), scorer.Mean))
+		o.Aggregate = scoring.AggregateBy(cmp.Or(scoring.RecordedAggregate(look.paths[0]), scorer.Mean))
 	}
 	return evaluation.NewScores(o)
 }

@@ -5,11 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/pairwise/verdicts"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 const rankDescription = `Verdicts of "erreval compare":
@@ -32,13 +31,14 @@ func rankCommand(e *env) *cli.Command {
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
 		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()}),
-		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
+		Action: withArgs(1, -1, "one or more files of verdicts",
+			func(ctx *cli.Context) error { return runRank(ctx, e) }),
 	}
 }
 
 // pairColumnFlags name the columns of pairs with verdicts.
 func pairColumnFlags() []cli.Flag {
-	own := stages.OwnColumns()
+	own := comparing.OwnColumns()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "item", Usage: "`COLUMN[,COLUMN]` that says what both texts were written for (default: " +
 			verdicts.Item + ", or the taxonomy's group field)"},
@@ -47,15 +47,12 @@ func pairColumnFlags() []cli.Flag {
 	}
 }
 
-func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
-	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
+func readPairColumns(ctx *cli.Context) comparing.VerdictColumns {
+	return comparing.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
 		SystemB: ctx.String("system-b")}
 }
 
 func runRank(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "one or more files of verdicts"); err != nil {
-		return err
-	}
 	paths := ctx.Args().Slice()
 	if err := run.CheckInputs(paths); err != nil {
 		return err
@@ -68,8 +65,8 @@ func runRank(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
-		Markdown: form.markdown, LaTeX: form.latex, Columns: readPairColumns(ctx)}
+	k := &comparing.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, JSON: form.json, Markdown: form.markdown,
+		LaTeX: form.latex, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
@@ -81,13 +78,10 @@ func runRank(ctx *cli.Context, e *env) error {
 	if len(k.Columns.Verdicts) > 0 {
 		k.Types = []string{verdicts.Overall}
 	}
-	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
+	if k.Ratings, err = readRatings(ctx); err != nil {
 		return err
 	}
-	if k.Plots, err = readRankPlots(ctx); err != nil {
-		return err
-	}
-	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {
+	if k.Rows, err = openRowInput(ctx, run.WithoutFields(t)); err != nil {
 		return err
 	}
 	return k.Run(ctx.Context)

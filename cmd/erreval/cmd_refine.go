@@ -7,8 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/plainjson"
-	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -70,18 +68,9 @@ func explainInterrupted(ctx *cli.Context, e *env, err error) error {
 }
 
 // givenInt is the number of a flag; nil where it was not given.
-func givenInt(ctx *cli.Context, flag string) *int {
-	if !ctx.IsSet(flag) {
-		return nil
-	}
-	n := ctx.Int(flag)
-	return &n
-}
+func givenInt(ctx *cli.Context, flag string) *int { return given(ctx, flag, ctx.Int) }
 
 // printResult prints what a command did: as JSON with --json, else as text.
 func printResult(ctx *cli.Context, e *env, result interface{ Text(w io.Writer) error }) error {
-	if ctx.Bool("json") {
-		return plainjson.Write(e.Out, result)
-	}
-	return result.Text(run.Guard(e.Out))
+	return printData(ctx, e, result, result)
 }

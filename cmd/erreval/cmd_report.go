@@ -12,10 +12,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/reporting"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/sections"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report/page"
@@ -58,7 +58,8 @@ func reportCommand(e *env) *cli.Command {
 				"column system"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
 		}, append(viewFlags(), overwriteFlag())...),
-		Action: func(ctx *cli.Context) error { return runReport(ctx, e) },
+		Action: withArgs(1, -1, "files of rows, or folders of them",
+			func(ctx *cli.Context) error { return runReport(ctx, e) }),
 	}
 }
 
@@ -73,9 +74,6 @@ func viewFlags() []cli.Flag {
 }
 
 func runReport(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "files of rows, or folders of them"); err != nil {
-		return err
-	}
 	out := ctx.String("output")
 	format, err := reportFormat(ctx.String("format"), out)
 	if err != nil {
@@ -178,7 +176,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if slices.Contains(inputs, run.Stdio) {
 		return nil, exit.Usagef(`standard input cannot be read here: what lies beside a file belongs to it; name files`)
 	}
-	paths, workspaces, err := sections.FindWorkspaces(inputs)
+	paths, workspaces, err := reporting.FindWorkspaces(inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -208,9 +206,9 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", strings.Join(paths, ", ")), index.Close())
 	}
 	v := &viewed{index: index}
-	so := sections.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
+	so := reporting.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
 	for _, f := range index.Files() {
-		so.Runs = append(so.Runs, sections.Run{Name: f.Name, Path: f.Path})
+		so.Runs = append(so.Runs, reporting.Run{Name: f.Name, Path: f.Path})
 	}
 	if err := readHuman(ctx.StringSlice("human"), index.Taxonomy(), &so); err != nil {
 		return nil, errors.Join(err, index.Close())
@@ -224,14 +222,14 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		rows.Joined = joined
 		return rows, err
 	}
-	if v.catalog, err = sections.Complete(ctx.Context, so); err != nil {
+	if v.catalog, err = reporting.Complete(ctx.Context, so); err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
 	return v, nil
 }
 
 // readHumanFile reads the columns of --human from the file that --human-file names; nil without one.
-func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *sections.Options) (*run.Joined, error) {
+func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Options) (*run.Joined, error) {
 	file := ctx.String("human-file")
 	if file == "" {
 		return nil, nil
@@ -273,7 +271,7 @@ func openViewedRows(path string, o *view.Options, given, used *taxonomy.Taxonomy
 }
 
 // readHuman reads which columns hold what people say.
-func readHuman(columns []string, t *taxonomy.Taxonomy, o *sections.Options) error {
+func readHuman(columns []string, t *taxonomy.Taxonomy, o *reporting.Options) error {
 	o.Human = map[string]string{}
 	for _, text := range columns {
 		dimension, list, ofScores := strings.Cut(text, "=")
@@ -306,16 +304,16 @@ func readHuman(columns []string, t *taxonomy.Taxonomy, o *sections.Options) erro
 
 // writeFigures writes the report as Markdown or JSON; by is the column that tells systems apart.
 func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format, by string) error {
-	figures, err := sections.ComputeFigures(ctx, v.index, by)
+	figures, err := reporting.ComputeFigures(ctx, v.index, by)
 	if err != nil {
 		return err
 	}
 	if format == formatMarkdown {
-		return sections.Print(v.catalog, figures).Markdown(w)
+		return reporting.Print(v.catalog, figures).Markdown(w)
 	}
 	return plainjson.Write(w, struct {
 		Catalog *view.Catalog `json:"catalog"`
-		*sections.Figures
+		*reporting.Figures
 	}{v.catalog, figures})
 }
 
@@ -327,11 +325,11 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 		return err
 	}
 	if data.Catalog.Sample != nil {
-		if data.Answers, err = sections.Answers(ctx, v.index); err != nil {
+		if data.Answers, err = reporting.Answers(ctx, v.index); err != nil {
 			return err
 		}
 	}
 	text, to := io.Pipe() // packed while it is made
-	go func() { to.CloseWithError(sections.WriteData(to, &data)) }()
+	go func() { to.CloseWithError(reporting.WriteData(to, &data)) }()
 	return errors.Join(page.File(w, data.Catalog.Title, text), text.Close())
 }

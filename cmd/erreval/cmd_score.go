@@ -7,15 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/scoring"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 )
 
 func scoreCommand(e *env) *cli.Command {
-	taxonomy := taxonomyFlag().(*cli.StringFlag)
-	taxonomy.Value, taxonomy.Usage = "", "`TAXONOMY`: a built-in name or a YAML file (default: the one in "+
-		"INPUT.run.json, else question-generation)"
 	return &cli.Command{
 		Name:      "score",
 		Usage:     "score tagged rows on the task's dimensions",
@@ -51,12 +49,10 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag(), byFlag()},
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"), dimensionsFlag(),
+			byFlag()},
 			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one file of tagged rows", func(ctx *cli.Context) error {
 			if ctx.Bool("flush") && namesJudge(ctx) {
 				return exit.Usagef("--flush is for offline scores; leave it out with --judge")
 			}
@@ -65,7 +61,7 @@ Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed
 				return err
 			}
 			return runScore(ctx, e, readRunOptions(ctx), ask)
-		},
+		}),
 	}
 }
 
@@ -75,7 +71,7 @@ func dimensionsFlag() cli.Flag {
 }
 
 // runScore scores offline where ask is nil.
-func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) error {
+func runScore(ctx *cli.Context, e *env, o run.Options, ask *asking.Options) error {
 	if o.Output == "" && (ask == nil || ask.Asks()) {
 		return exit.Usagef("no output; give -o OUT, or -o - for standard output")
 	}
@@ -89,7 +85,7 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 	if err := run.CheckInputs(o.Inputs); err != nil {
 		return err
 	}
-	s := &stages.Score{Run: r, JSON: ctx.Bool("json")}
+	s := &scoring.Score{Run: r, JSON: ctx.Bool("json")}
 	if ctx.IsSet("dimensions") {
 		s.Dimensions = strings.Split(ctx.String("dimensions"), ",")
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/service"
@@ -93,7 +93,7 @@ const (
 type serveOptions struct {
 	Listen, TokenFile string
 	AllowHosts        []string
-	Local             stages.LocalOptions
+	Local             tagging.LocalOptions
 	Taxonomy          string
 	Map               []string
 	ID, MaxRecord     string
@@ -249,13 +249,13 @@ func (o *serveOptions) others(e *env, own service.Task) (others []service.Task, 
 }
 
 // openServed opens the model that tags rows of t.
-func openServed(ctx context.Context, e *env, lo stages.LocalOptions, t *taxonomy.Taxonomy,
+func openServed(ctx context.Context, e *env, lo tagging.LocalOptions, t *taxonomy.Taxonomy,
 	ran func(rows int)) (*service.Model, error) {
 	lo.Ran = ran
 	if ort.IsCUDA(lo.On.Device) && lo.Workers == 0 {
 		lo.Workers = 1 // of each of two batches
 	}
-	l, err := stages.OpenLocal(ctx, e.machine(), lo, t, e.Warn)
+	l, err := tagging.OpenLocal(ctx, e.machine(), lo, t, e.Warn)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/app/simulating"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/llmsim"
 	"github.com/erreval/erreval/training/simulate"
@@ -45,10 +46,7 @@ docs/simulate.md lists the mechanisms, and says what each edit does.`,
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
 			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), simulateJudge.flags(), writerFlags()),
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one input file", func(ctx *cli.Context) error {
 			if ctx.String("output") == "" && !namesJudge(ctx) {
 				return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 			}
@@ -56,7 +54,7 @@ docs/simulate.md lists the mechanisms, and says what each edit does.`,
 			if err != nil {
 				return err
 			}
-			s := &stages.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
+			s := &simulating.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
 				Overwrite: ctx.Bool("overwrite"), JSON: ctx.Bool("json")}
 			if s.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
@@ -65,12 +63,12 @@ docs/simulate.md lists the mechanisms, and says what each edit does.`,
 				return exit.Usagef("--limit %d: give a number of rows, or 0 for all", s.Rows.Limit)
 			}
 			return runSimulate(ctx, e, s)
-		},
+		}),
 	}
 }
 
 // runSimulate chooses who makes the rows, and refuses the flags of others.
-func runSimulate(ctx *cli.Context, e *env, s *stages.Simulate) error {
+func runSimulate(ctx *cli.Context, e *env, s *simulating.Simulate) error {
 	if ctx.Bool("verifier") {
 		if err := onlyWith(ctx, e, append(namesOf(ruleFlags()), simulateJudge.names(ctx)...),
 			"--%s plants errors; it does not go with --verifier"); err != nil {
@@ -97,11 +95,11 @@ func runSimulate(ctx *cli.Context, e *env, s *stages.Simulate) error {
 	return s.ByRules(ctx.Context, o, readMix(ctx))
 }
 
-func readMix(ctx *cli.Context) stages.MixOptions {
-	return stages.MixOptions{Weights: ctx.StringSlice("mix"), Only: ctx.Bool("only")}
+func readMix(ctx *cli.Context) simulating.MixOptions {
+	return simulating.MixOptions{Weights: ctx.StringSlice("mix"), Only: ctx.Bool("only")}
 }
 
-func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate, ask *stages.AskOptions) error {
+func simulateByModels(ctx *cli.Context, e *env, s *simulating.Simulate, ask *asking.Options) error {
 	err := onlyWith(ctx, e, namesOf(onlyRuleFlags()), "--%s is for the rules; leave it out with --judge")
 	if err != nil {
 		return err
@@ -110,7 +108,7 @@ func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate, ask *stages.
 		return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 	}
 	ask.Template, ask.Repeats = ctx.String("write-template"), 1
-	o := stages.WriteOptions{Options: llmsim.DefaultOptions(), Mix: readMix(ctx), WriterName: ctx.String("writer"),
+	o := simulating.WriteOptions{Options: llmsim.DefaultOptions(), Mix: readMix(ctx), WriterName: ctx.String("writer"),
 		FieldName: ctx.String("field"), ExamplesFile: ctx.String("examples"), ConfirmTemplate: ctx.String("confirm-template"),
 		Amount: llmsim.Mix{Copies: 1, PerError: ctx.Int("per-error"), Total: ctx.Int("total"), Seed: ctx.Uint64("seed")}}
 	if ctx.IsSet("copies") {

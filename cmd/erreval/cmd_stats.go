@@ -67,11 +67,8 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
-	noError := ""
-	if i := look.Taxonomy.NoErrorIndex(); i >= 0 {
-		noError = look.Taxonomy.Types[i].Name
-	}
-	return errors.Join(look.printRows(e, s, picture{plot, bars}), run.MissedGates(s.CheckGates(gates, noError)))
+	missed := run.MissedGates(s.CheckGates(gates, look.Taxonomy.NoError()))
+	return errors.Join(look.printRows(e, s, picture{plot, bars}), missed)
 }
 
 // count counts the rows of the files, with the issues of what discover wrote.
@@ -141,11 +138,10 @@ func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
 	}
 	look := &lookOptions{paths: []string{ctx.String("output")}}
 	o := report.StatsOptions{Taxonomy: t, By: ctx.String("by"), Group: t.GroupField()}
-	rows, err := openRowInput(ctx, t)
-	if err != nil {
+	var err error
+	if look.Rows, err = openRowInput(ctx, t); err != nil {
 		return err
 	}
-	look.Rows = rows
 	s, err := look.count(ctx, e, o)
 	if err != nil {
 		return errors.Join(made, err)

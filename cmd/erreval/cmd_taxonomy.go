@@ -31,10 +31,11 @@ Those of issues that "erreval discover" found, and rows that are labelled with t
    erreval taxonomy propose found.jsonl.issues.json -o mine.yaml --labelled labelled.jsonl`,
 		Subcommands: []*cli.Command{
 			{
-				Name:   "list",
-				Usage:  "list the built-in taxonomies",
-				Flags:  []cli.Flag{jsonFlag()},
-				Action: func(ctx *cli.Context) error { return listTaxonomies(ctx, e.Out) },
+				Name:  "list",
+				Usage: "list the built-in taxonomies",
+				Flags: []cli.Flag{jsonFlag()},
+				Action: withArgs(0, 0, "no argument",
+					func(ctx *cli.Context) error { return listTaxonomies(ctx, e.Out) }),
 			},
 			{
 				Name:      "show",
@@ -42,13 +43,15 @@ Those of issues that "erreval discover" found, and rows that are labelled with t
 				ArgsUsage: "[NAME|FILE]",
 				Flags: []cli.Flag{jsonFlag(),
 					&cli.BoolFlag{Name: "yaml", Usage: "print a built-in taxonomy's YAML, to start your own from"}},
-				Action: func(ctx *cli.Context) error { return showTaxonomy(ctx, e) },
+				Action: withArgs(0, 1, "at most one name or file",
+					func(ctx *cli.Context) error { return showTaxonomy(ctx, e) }),
 			},
 			{
 				Name:      "check",
 				Usage:     "check a taxonomy file; every fault with its line",
 				ArgsUsage: "FILE",
-				Action:    func(ctx *cli.Context) error { return checkTaxonomy(ctx, e.Out) },
+				Action: withArgs(1, 1, "one file",
+					func(ctx *cli.Context) error { return checkTaxonomy(ctx, e.Out) }),
 			},
 			proposeCommand(e),
 		},
@@ -56,9 +59,6 @@ Those of issues that "erreval discover" found, and rows that are labelled with t
 }
 
 func listTaxonomies(ctx *cli.Context, w io.Writer) error {
-	if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
-		return err
-	}
 	all, err := taxonomy.OpenBuiltins()
 	if err != nil {
 		return err
@@ -71,9 +71,6 @@ func listTaxonomies(ctx *cli.Context, w io.Writer) error {
 
 func showTaxonomy(ctx *cli.Context, e *env) error {
 	w := e.Out
-	if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
-		return err
-	}
 	name := cmp.Or(ctx.Args().First(), taxonomy.Builtins()[0])
 	if ctx.Bool("yaml") {
 		data, err := taxonomy.BuiltinYAML(name)
@@ -116,9 +113,6 @@ func withColumns(t *taxonomy.Taxonomy) shownTaxonomy {
 }
 
 func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
-	if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
-		return err
-	}
 	t, err := openTask(ctx.Args().First())
 	if err != nil {
 		return err

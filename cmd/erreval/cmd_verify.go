@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/app/verifying"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -23,7 +23,7 @@ everything in it is compared that is any of these:
 Exit code 1 says that something differs, or that nothing is there to compare with.`,
 		Flags: []cli.Flag{jsonFlag()},
 		Action: withArgs(1, -1, "outputs or folders", func(ctx *cli.Context) error {
-			all, err := stages.Verify(ctx.Args().Slice())
+			all, err := verifying.Verify(ctx.Args().Slice())
 			if err != nil {
 				return err
 			}

@@ -32,6 +32,14 @@ func (e *env) typed(names []string) bool {
 	return false
 }
 
+// given is what read gives of a flag; nil where it was not given.
+func given[T any](ctx *cli.Context, flag string, read func(string) T) *T {
+	if !ctx.IsSet(flag) {
+		return nil
+	}
+	return new(read(flag))
+}
+
 // runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one
 // that is their key.
 func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {

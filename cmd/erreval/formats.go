@@ -64,6 +64,15 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err erro
 	return in, err
 }
 
+// openRows is openRowInput with the taxonomy of --taxonomy, or of the records of files, which open loads.
+func openRows(ctx *cli.Context, files []string, open func(string) (*taxonomy.Taxonomy, error)) (run.Rows, error) {
+	t, err := taxonomyOf(ctx.String("taxonomy"), files, open)
+	if err != nil {
+		return run.Rows{}, err
+	}
+	return openRowInput(ctx, t)
+}
+
 // expandGlobs replaces patterns that the shell left alone by the files they stand for, sorted.
 func expandGlobs(inputs []string) ([]string, error) {
 	var out []string

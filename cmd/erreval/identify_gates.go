@@ -5,10 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -43,8 +43,8 @@ func readGateOptions(ctx *cli.Context) gateOptions {
 }
 
 // publish says where the summary goes.
-func (o *gateOptions) publish(e *env) stages.Publish {
-	p := stages.Publish{Markdown: o.Summary, JUnit: o.JUnit}
+func (o *gateOptions) publish(e *env) tagging.Publish {
+	p := tagging.Publish{Markdown: o.Summary, JUnit: o.JUnit}
 	if o.GitHub {
 		p.Append = e.Getenv(githubSummary)
 	}

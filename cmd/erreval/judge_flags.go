@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/trust"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
@@ -43,7 +43,7 @@ func (j *judgeFlags) flags() []cli.Flag {
 }
 
 // read reads who is asked, and how; nil without a judge.
-func (j *judgeFlags) read(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+func (j *judgeFlags) read(ctx *cli.Context, e *env) (*asking.Options, error) {
 	if !namesJudge(ctx) {
 		return nil, j.refuse(ctx, e)
 	}
@@ -146,7 +146,7 @@ func panelFlags() []cli.Flag {
 }
 
 // readJudgeOptions reads the flags of score; nil without a judge.
-func readJudgeOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+func readJudgeOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
 	o, err := scoreJudge.read(ctx, e)
 	if o == nil || err != nil {
 		return nil, err
@@ -203,14 +203,15 @@ func checkPanelFlags(ctx *cli.Context) error {
 }
 
 // readAskOptions reads the flags of every command that asks a language model.
-func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
-	o := &stages.AskOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
+func readAskOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
+	o := &asking.Options{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
 		ShowPrompt: ctx.String("show-prompt"),
 		Panel:      scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
 	o.KeepPrompts, o.Warn = ctx.Bool("keep-prompts"), e.Warn
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
-	readBudget(ctx, o)
+	o.Budget.MaxCost = given(ctx, "max-cost", ctx.Float64) // a limit of 0 allows nothing
+	o.Budget.MaxTokens, o.Budget.MaxCalls = given(ctx, "max-tokens", ctx.Int64), given(ctx, "max-calls", ctx.Int64)
 	base, err := readBase(ctx)
 	if err != nil {
 		return nil, err
@@ -298,19 +299,6 @@ func checkTogether(ctx *cli.Context, table []goesWith) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// readBudget takes only what was given: a limit of 0 allows nothing.
-func readBudget(ctx *cli.Context, o *stages.AskOptions) {
-	if ctx.IsSet("max-cost") {
-		o.Budget.MaxCost = new(ctx.Float64("max-cost"))
-	}
-	if ctx.IsSet("max-tokens") {
-		o.Budget.MaxTokens = new(ctx.Int64("max-tokens"))
-	}
-	if ctx.IsSet("max-calls") {
-		o.Budget.MaxCalls = new(ctx.Int64("max-calls"))
-	}
 }
 
 func parseHeaders(pairs []string) (map[string]string, error) {

@@ -50,11 +50,8 @@ func readLookOptions(ctx *cli.Context, min, max int, what string,
 	if err := run.CheckInputs(o.paths); err != nil {
 		return nil, err
 	}
-	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths, open)
-	if err != nil {
-		return nil, err
-	}
-	if o.Rows, err = openRowInput(ctx, t); err != nil {
+	var err error
+	if o.Rows, err = openRows(ctx, o.paths, open); err != nil {
 		return nil, err
 	}
 	o.RecordedID = run.ReadRecordedID(o.paths) // rows of several files are joined by it

@@ -7,9 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -91,7 +91,7 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 		err := runIdentify(c, silent, &identifyOptions{Taxonomy: job.Taxonomy,
 			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true,
 				GoOn: e.typedLine()},
-			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On,
+			Local: tagging.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On,
 				RowTimeout: identifier.DefaultOptions().RowTimeout}})
 		switch other := (run.OtherRunError{}); {
 		case errors.As(err, &other):

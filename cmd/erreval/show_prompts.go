@@ -10,9 +10,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 )
@@ -70,7 +70,7 @@ func (k keptPrompts) print(e *env, row *dataset.Row) error {
 	}
 	w := run.Guard(run.Unguarded(e.Out))
 	for _, p := range prompts {
-		stages.PrintMessages(w, p.About, append(p.Messages, replies(p)...))
+		asking.PrintMessages(w, p.About, append(p.Messages, replies(p)...))
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/app/discovering"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/stages"
 )
 
 func proposeCommand(e *env) *cli.Command {
@@ -31,33 +31,28 @@ stand in it as comments, change names and definitions, and check it:
 			&cli.StringFlag{Name: "labelled", Usage: "write the rows whose labels are known to `FILE`"},
 			&cli.StringFlag{Name: "rows", Usage: "`FILE` in which the issues were found (default: the list's own OUT)"},
 			mapFlag(), idFlag(), formatFlag()},
-		Action: func(ctx *cli.Context) error { return propose(ctx, e) },
+		Action: withArgs(1, 1, "one list of issues",
+			func(ctx *cli.Context) error { return propose(ctx, e) }),
 	}
 }
 
 func propose(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, 1, "one list of issues"); err != nil {
-		return err
-	}
 	list := ctx.Args().First()
-	rows := cmp.Or(ctx.String("rows"), strings.TrimSuffix(list, issues.Path("")))
-	t, err := taxonomyOf(ctx.String("taxonomy"), []string{rows}, openTask)
+	input := cmp.Or(ctx.String("rows"), strings.TrimSuffix(list, issues.Path("")))
+	rows, err := openRows(ctx, []string{input}, openTask)
 	if err != nil {
 		return err
 	}
-	p := &stages.Propose{Process: e.Process, List: list, Input: rows, Output: ctx.String("output"),
+	p := &discovering.Propose{Process: e.Process, List: list, Rows: rows, Input: input, Output: ctx.String("output"),
 		Labelled: ctx.String("labelled"), Overwrite: ctx.Bool("overwrite"),
 		Options: discover.DefaultProposeOptions()}
-	if p.Rows, err = openRowInput(ctx, t); err != nil {
-		return err
-	}
 	base := filepath.Base(p.Output)
 	if p.Output == "" {
 		base = p.Options.Name
 	}
 	p.Options.Name = cmp.Or(ctx.String("name"), strings.TrimSuffix(base, filepath.Ext(base)))
 	p.Options.MinCount, p.Options.Unstable = ctx.Int("min-count"), ctx.Bool("unstable")
-	if p.Labelled != "" && rows == list {
+	if p.Labelled != "" && input == list {
 		return exit.Usagef("--labelled: give the file in which the issues were found with --rows FILE")
 	}
 	return p.Run(ctx.Context)

@@ -43,6 +43,14 @@ func With(code int, err error) error { return &codedError{code, err} }
 // Usagef is an error of the command line.
 func Usagef(format string, args ...any) error { return With(Usage, fmt.Errorf(format, args...)) }
 
+// UsageIf is Usagef where something is wrong, else nil.
+func UsageIf(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return Usagef(format, args...)
+}
+
 // Code is the exit code of err: the most serious one in its tree. classify gives the code of errors without one, or 0.
 func Code(err error, classify func(error) int) int {
 	found := map[int]bool{}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // ParseGates reads limits, the values of --fail-on. label finds the name of a label by its name or code; labels are
@@ -39,6 +41,16 @@ func (r *Run) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 		}
 	}
 	return gate.CheckAll(gates, seen)
+}
+
+// FitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
+func FitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) error {
+	if d == nil || d.MadeWith(t.ID()) {
+		return nil
+	}
+	return exit.With(exit.Unfit,
+		fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy",
+			row.ID, d.Taxonomy, t.ID()))
 }
 
 // MissedGates is nil, or the error with exit code 6 that names what was missed and by how much.

@@ -33,24 +33,19 @@ type Options struct {
 
 // Validate reports every fault of o that can be told without looking at files.
 func (o *Options) Validate() error {
-	var errs []error
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(format, args...))
-		}
-	}
 	stdin := slices.DeleteFunc(slices.Clone(o.Inputs), func(in string) bool { return in != Stdio })
-	refuse(len(o.Inputs) == 0, `no input; give a file of rows, or "-" for standard input`)
-	refuse(o.Output == Stdio && len(o.Inputs) > 1, "several inputs do not go to one standard output; give -o FOLDER")
-	refuse((o.Output == Stdio || o.Output == "") && o.Resume, "--resume goes on with a file; give it with -o OUT")
-	refuse(o.Limit < 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
-	refuse(len(stdin) > 1, `standard input "-" can be read once`)
 	worker := len(o.Inputs) == 1 && o.Inputs[0] == Stdio && o.Output == Stdio
-	refuse(o.Flush && !worker, "--flush is for a worker, which reads standard input and writes standard output; "+
-		"give - as the input, and -o -")
-	refuse(o.Flush && !o.Files.jsonLines(), "--flush: a worker reads and writes JSON Lines in UTF-8; leave out --format, "+
-		"--sheet, --delimiter and --encoding")
-	return errors.Join(errs...)
+	return errors.Join(
+		exit.UsageIf(len(o.Inputs) == 0, `no input; give a file of rows, or "-" for standard input`),
+		exit.UsageIf(o.Output == Stdio && len(o.Inputs) > 1,
+			"several inputs do not go to one standard output; give -o FOLDER"),
+		exit.UsageIf((o.Output == Stdio || o.Output == "") && o.Resume, "--resume goes on with a file; give it with -o OUT"),
+		exit.UsageIf(o.Limit < 0, "--limit %d: give a number of rows, or 0 for all", o.Limit),
+		exit.UsageIf(len(stdin) > 1, `standard input "-" can be read once`),
+		exit.UsageIf(o.Flush && !worker, "--flush is for a worker, which reads standard input and writes standard output; "+
+			"give - as the input, and -o -"),
+		exit.UsageIf(o.Flush && !o.Files.jsonLines(), "--flush: a worker reads and writes JSON Lines in UTF-8; "+
+			"leave out --format, --sheet, --delimiter and --encoding"))
 }
 
 // jsonLines tells whether o asks for nothing but JSON Lines in UTF-8.

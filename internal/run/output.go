@@ -93,6 +93,14 @@ func (o *Output) Abort() error {
 	return err
 }
 
+// End is Commit, or Discard where there was an error.
+func (o *Output) End(err error) error {
+	if err != nil {
+		return errors.Join(err, o.Discard())
+	}
+	return o.Commit()
+}
+
 // Discard leaves nothing of the output.
 func (o *Output) Discard() error {
 	return errors.Join(o.Output.Abort(), RemoveIfThere(o.partial()), RemoveIfThere(runrecord.Path(o.partial())))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -38,6 +39,20 @@ func (p *Process) Say(format string, args ...any) {
 	if !p.Quiet {
 		p.Warn(format, args...)
 	}
+}
+
+// PrintSummary prints the closing summary of a run: as JSON on standard output, or on standard error where rows go to
+// the other; else as text on standard error, unless the process is quiet.
+func (p *Process) PrintSummary(asJSON, rowsOut bool, sum interface{ Text(io.Writer) error }) error {
+	switch {
+	case asJSON && rowsOut:
+		return plainjson.Write(p.Err, sum)
+	case asJSON:
+		return plainjson.Write(p.Out, sum)
+	case p.Quiet:
+		return nil
+	}
+	return sum.Text(p.Err)
 }
 
 // WarnFaults prints lines that are no rows, and gives the exit code that says so.

@@ -18,9 +18,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// sameRows are the options that do not change what becomes of a row.
-var sameRows = []string{"workers"}
-
 // OtherRunError says that an output was made otherwise than --resume would go on with it, or of other rows.
 type OtherRunError struct{ error }
 
@@ -48,7 +45,7 @@ func (f *file) begin(path string) (*Output, error) {
 	}
 	if a, b := begun(old.Inputs[0], now.Inputs[0]), now.Inputs[0]; a != b {
 		return nil, otherRunf("--resume: %s was begun with another input:\n  %s\nstart again with --overwrite", partial,
-			differentInput(a, b))
+			a.Differs(b))
 	}
 	if old.Tool != now.Tool {
 		r.Say("%s was begun with erreval %s; this is %s", partial, old.Tool, now.Tool)
@@ -85,28 +82,11 @@ func compare(file string, old, now *runrecord.Record) error {
 
 // differences says what makes other rows.
 func differences(a, b *runrecord.Record) ([]string, error) {
-	diff, err := runrecord.Differences(a, b, sameRows...)
-	if x, y := shardText(a.Shard), shardText(b.Shard); x != y {
+	diff, err := runrecord.Differences(a, b, runrecord.SameRows()...)
+	if x, y := a.Shard.String(), b.Shard.String(); x != y {
 		diff = append(diff, fmt.Sprintf("shard: %s, now %s", x, y))
 	}
 	return diff, err
-}
-
-func shardText(s *runrecord.Shard) string {
-	if s == nil {
-		return "none"
-	}
-	return s.String()
-}
-
-func differentInput(a, b runrecord.Input) string {
-	switch {
-	case a.File != b.File:
-		return fmt.Sprintf("%s, now %s", a.File, b.File)
-	case a.Size != b.Size:
-		return fmt.Sprintf("%s of %d bytes, now %d", a.File, a.Size, b.Size)
-	}
-	return fmt.Sprintf("%s with SHA-256 %.12s…, now %.12s…", a.File, a.SHA256, b.SHA256)
 }
 
 // recall counts a row that an earlier run made. It tells false for a row that is new.
@@ -194,7 +174,7 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 	was.Changed = "" // the hash tells whether it still is what was read
 	if now != was {
 		return nil, otherRunf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out,
-			differentInput(was, now))
+			was.Differs(now))
 	}
 	return old, nil
 }

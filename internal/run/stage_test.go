@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/merging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -167,7 +168,7 @@ func TestNewCommandShards(t *testing.T) {
 		}
 	}
 	p := &run.Process{Err: &bytes.Buffer{}}
-	m, err := run.Merge(t.Context(), p, run.MergeOptions{Parts: []string{"2.jsonl", "1.jsonl"}, Output: "all.jsonl"})
+	m, err := merging.Merge(t.Context(), p, merging.Options{Parts: []string{"2.jsonl", "1.jsonl"}, Output: "all.jsonl"})
 	if err != nil || m.Rows != 3 || m.Rejected != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/verifying"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -22,7 +23,7 @@ func TestFlippedBytes(t *testing.T) {
 	if code, said := shout(t, dir, in("out.jsonl")); code != exit.Incomplete {
 		t.Fatal(said)
 	}
-	if _, err := run.VerifyOutput("out.jsonl"); err != nil {
+	if _, err := verifying.Output("out.jsonl"); err != nil {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -38,7 +39,7 @@ func TestFlippedBytes(t *testing.T) {
 			if err := os.WriteFile(file, changed, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := run.VerifyOutput("out.jsonl"); err == nil {
+			if _, err := verifying.Output("out.jsonl"); err == nil {
 				t.Errorf("%s: bit %#x of byte %d was flipped, and nothing is said: %.40q", file, bit, at, changed[max(0, at-20):])
 			}
 		}
@@ -75,7 +76,7 @@ func FuzzVerify(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		r, err := run.VerifyOutput(path)
+		r, err := verifying.Output(path)
 		sum := sha256.Sum256(out)
 		if err == nil && (r.Output.SHA256 != hex.EncodeToString(sum[:]) || r.Output.Size != int64(len(out)) ||
 			r.Counts[run.CountRejected] != bytes.Count(rejected, []byte("\n"))) {

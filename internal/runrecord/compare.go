@@ -73,6 +73,9 @@ func readRecord(out string) (*Record, error) {
 	return r, nil
 }
 
+// SameRows are the options that do not change what becomes of a row.
+func SameRows() []string { return []string{"workers"} }
+
 // Differences says what makes two runs' rows differ: command, model, taxonomy, options. Options named in
 // ignore, which do not change rows, may differ, as may builds and inputs.
 func Differences(a, b *Record, ignore ...string) ([]string, error) {

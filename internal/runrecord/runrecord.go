@@ -86,7 +86,13 @@ type Shard struct {
 	Of    int `json:"of"`    // shards in all, at least 1
 }
 
-func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+// String is as --shard has it; "none" of nil.
+func (s *Shard) String() string {
+	if s == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Of)
+}
 
 // Part is one output among those put together.
 type Part struct {
@@ -106,6 +112,17 @@ type Input struct {
 	Partial bool `json:"partial,omitempty"`
 	// Changed says how the file changed while it was read: "went from 120 to 180 bytes". Absent: it did not.
 	Changed string `json:"changed,omitempty"`
+}
+
+// Differs says how one input differs from another, which is not equal.
+func (in Input) Differs(now Input) string {
+	switch {
+	case in.File != now.File:
+		return fmt.Sprintf("%s, now %s", in.File, now.File)
+	case in.Size != now.Size:
+		return fmt.Sprintf("%s of %d bytes, now %d", in.File, in.Size, now.Size)
+	}
+	return fmt.Sprintf("%s with SHA-256 %.12s…, now %.12s…", in.File, in.SHA256, now.SHA256)
 }
 
 // Build says which program this is.

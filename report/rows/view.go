@@ -73,11 +73,7 @@ func (o *Options) resolveNames(option string, given []string) ([]string, error) 
 	var names []string
 	for _, g := range given {
 		if g == AnyLabel {
-			for _, y := range o.Taxonomy.Types {
-				if !y.NoError {
-					names = append(names, y.Name)
-				}
-			}
+			names = append(names, o.Taxonomy.Errors()...)
 			continue
 		}
 		i, ok := o.Taxonomy.Index(strings.TrimSpace(g))

@@ -1,0 +1,158 @@
+package discovering
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/clear"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/discover/qualjudge"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/regularfile"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+)
+
+// ImportIssues makes rows and a list of issues of another program's files.
+type ImportIssues struct {
+	Process   *run.Process
+	File      string // results of CLEAR, or of the qualitative judge: its folder or report
+	Member    string // ZIP file inside of File that is read; "" is File itself, or the only one
+	Rows      run.Rows
+	MaxRecord int // bytes that a row may take; 0 is 16 MiB
+	Output    string
+	Overwrite bool
+	JSON      bool // prints the list as JSON, on standard output
+}
+
+// importRecord is the options part of OUT.run.json.
+type importRecord struct {
+	runrecord.Reading
+	Program string `json:"program"`
+	Member  string `json:"member,omitempty"`
+}
+
+// foreign are another program's files.
+type foreign struct {
+	program string
+	files   []string
+	id      string // column of the rows' ids
+	columns func(*dataset.Row) map[string]string
+	results interface {
+		Read(ctx context.Context, visit func(*dataset.Row, *issues.Finding) error,
+			reject func(*dataset.LineError) error) (*issues.List, error)
+		Notes() []string
+	}
+	close func() error
+}
+
+// Run reads and writes.
+func (i *ImportIssues) Run(ctx context.Context) (err error) {
+	if err := dataset.CheckOutput(i.Output, i.Overwrite, i.File); err != nil {
+		return err
+	}
+	from, err := i.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	options := &importRecord{Program: from.program, Member: i.Member, Reading: i.Rows.Reading}
+	record, err := i.Rows.NewRecord("issues import", options, from.files...)
+	if err != nil {
+		return err
+	}
+	out, err := i.Rows.Create(i.Output, i.Overwrite, record, from.files...)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	list, err := from.results.Read(ctx, func(row *dataset.Row, _ *issues.Finding) error {
+		if out.Rows() == 0 {
+			record.Columns = from.columns(row)
+			options.Columns = record.Columns
+		}
+		if options.ID == nil && row.GivenID() != "" && from.id != dataset.ColumnID {
+			options.ID = []string{from.id}
+		}
+		return out.Write(row)
+	}, func(fault *dataset.LineError) error {
+		faults = append(faults, fault)
+		return out.Reject(fault)
+	})
+	if err == nil {
+		list.Task = i.Rows.Taxonomy.ID()
+		err = list.Write(i.Output)
+	}
+	if err == nil {
+		i.Process.Note(from.results.Notes())
+		record.Notes, record.Counts = from.results.Notes(), countIssues(list, out)
+	}
+	if err := out.End(err); err != nil {
+		return err
+	}
+	return errors.Join(i.publish(list), i.Process.WarnFaults(faults), unassigned(list))
+}
+
+func (i *ImportIssues) publish(list *issues.List) error {
+	switch {
+	case i.JSON:
+		return plainjson.Write(i.Process.Out, list)
+	case i.Process.Quiet:
+		return nil
+	}
+	i.Process.Warn("rows: %s; issues with examples: %s", i.Output, issues.Path(i.Output))
+	return list.Summary().Text(run.Guard(i.Process.Out), i.Process.TerminalWidth())
+}
+
+// open tells by the file's first bytes whose it is.
+func (i *ImportIssues) open() (*foreign, error) {
+	o := dataset.Options{Limit: i.Rows.Limit, MaxRecord: i.MaxRecord}
+	f, err := regularfile.Open(i.File)
+	if err == nil && startsAsZip(f) {
+		return i.openZIP(f, o)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, syscall.EISDIR) {
+		return nil, err
+	}
+	if i.Member != "" {
+		return nil, exit.Usagef("--member goes with a ZIP file, and %s is none", i.File)
+	}
+	results, err := qualjudge.Open(i.File, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, exit.Usagef("%s holds no results: neither a ZIP file of CLEAR, nor %s with %s beside it", i.File,
+			qualjudge.ReportFile, qualjudge.RowsFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &foreign{program: qualjudge.Program, files: results.Files(), id: dataset.ColumnID, columns: qualjudge.Columns,
+		results: results, close: func() error { return nil }}, nil
+}
+
+func (i *ImportIssues) openZIP(f *os.File, o dataset.Options) (*foreign, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	results, err := clear.Open(f, info.Size(), i.File, i.Member, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &foreign{program: clear.Program, files: []string{i.File}, id: clear.ColumnID, columns: clear.Columns,
+		results: results, close: func() error { return errors.Join(results.Close(), f.Close()) }}, nil
+}
+
+func startsAsZip(f io.ReaderAt) bool {
+	head := make([]byte, 2)
+	_, err := f.ReadAt(head, 0)
+	return err == nil && string(head) == "PK"
+}

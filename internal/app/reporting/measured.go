@@ -1,0 +1,250 @@
+package reporting
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/app/comparing"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/pairwise/people"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/report/view"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// addNew adds the lines that are not there.
+func addNew(lines, more []string) []string {
+	for _, line := range more {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// intervals are the usual ones of a taxonomy.
+func (m *maker) intervals(t *taxonomy.Taxonomy) report.IntervalOptions {
+	o := report.DefaultIntervals()
+	o.Group, o.Seed = t.GroupField(), m.o.Seed
+	return o
+}
+
+// warnings say what figures leave out.
+func warnings(figures interface{ Warnings() []report.FileWarning }) (lines []string) {
+	for _, w := range figures.Warnings() {
+		lines = addNew(lines, w.Notes)
+		if n := len(w.Faults); n > 0 {
+			lines = addNew(lines, []string{fmt.Sprintf("lines that are no rows, and left out: %d", n)})
+		}
+	}
+	return lines
+}
+
+// cutNote says that a figure is of some rows only.
+func (m *maker) cutNote(cut bool, which string) []string {
+	if !cut {
+		return nil
+	}
+	return []string{fmt.Sprintf("of the first %d %s of the run", m.limit(), which)}
+}
+
+// labels are the figures of "erreval meta labels".
+func (m *maker) labels(ctx context.Context, r Run) ([]view.Section, error) {
+	rows, err := m.o.Open(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	o := evaluation.DefaultLabelOptions(rows.Taxonomy)
+	o.Confusion, o.PerLabel, o.Intervals = true, true, m.intervals(rows.Taxonomy)
+	labels, err := evaluation.NewLabels(o)
+	if err != nil {
+		return nil, err
+	}
+	cut := false
+	for _, take := range []run.TakeRows{labels.ReadGold, labels.ReadPredictions} {
+		if cut, err = m.read(ctx, &rows, r, hasGold, take); err != nil {
+			return nil, err
+		}
+	}
+	figures, err := labels.ComputeReport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := &figures.Predictions[0]
+	printed := figures.Report()
+	whole := view.Section{View: view.ViewMeasured, Title: "Labels against gold labels",
+		Notes: slices.Concat(printed.Facts, figures.Unscored(one), warnings(figures),
+			m.cutNote(cut, "rows with gold labels")),
+		Table: labelFigures(figures, one)}
+	return append([]view.Section{whole, perLabel(one), confusion(one)}, calibration(one)...), nil
+}
+
+func hasGold(row *dataset.Row) bool {
+	raw, ok := row.Get(dataset.ColumnLabels)
+	return ok && string(raw) != "null"
+}
+
+func labelFigures(r *evaluation.LabelReport, one *evaluation.LabelledFile) *report.Table {
+	t := &report.Table{Columns: []report.Column{text("figure"), text("better"), number("value"),
+		number("most frequent labels for every row"), number("difference")}}
+	for _, metric := range stats.Metrics() {
+		f := one.Metrics[metric.Key]
+		t.Rows = append(t.Rows, []any{metric.Name, f.Better, f, r.Baseline.Metrics[metric.Key].Value,
+			one.MinusBaseline[metric.Key]})
+	}
+	return t
+}
+
+func perLabel(one *evaluation.LabelledFile) view.Section {
+	s := view.Section{View: view.ViewMeasured, Title: "Each label",
+		Notes: []string{"intervals: Wilson's, with rows of one group counted as far as they differ"},
+		Table: &report.Table{Columns: []report.Column{text("label"), number("gold rows"), number("predicted"),
+			number("precision"), number("recall"), number("F1"), number("average precision"), number("calibration error"),
+			text("in macro")}},
+		Chart: &view.Chart{Kind: "forest", X: "share"}}
+	for _, l := range one.Labels {
+		line := []any{l.Label, l.Support, l.Predicted}
+		for _, f := range []struct {
+			name   string
+			figure report.Figure
+		}{{"precision", l.Intervals.Precision}, {"recall", l.Intervals.Recall}, {"F1", l.Intervals.F1}} {
+			line = append(line, f.figure)
+			if l.Support > 0 {
+				s.Chart.Points = append(s.Chart.Points, point(l.Label, f.name, f.figure))
+			}
+		}
+		macro := "no"
+		if l.InMacro {
+			macro = "yes"
+		}
+		s.Table.Rows = append(s.Table.Rows, append(line, l.AP, l.ECE, macro))
+	}
+	return s
+}
+
+// nothing names the column of gold labels that were missed while nothing was predicted wrongly.
+const nothing = "(nothing)"
+
+func confusion(one *evaluation.LabelledFile) view.Section {
+	s := view.Section{View: view.ViewMeasured, Title: "Which label instead of which",
+		Notes: []string{"how often a gold label (row) was found, and, in rows in which it was missed, what was predicted " +
+			"wrongly (column)"},
+		Table: &report.Table{Columns: []report.Column{text("gold label"), number("gold rows"), number("found"),
+			number("missed"), text("instead"), number("nothing instead"), number("added where nothing was missed")}},
+		Chart: &view.Chart{Kind: "matrix", X: "predicted", Y: "gold label", Diagonal: true}}
+	var columns []string
+	for _, c := range one.Confusion {
+		columns = append(columns, c.Label)
+	}
+	columns = append(columns, nothing)
+	for _, c := range one.Confusion {
+		var instead []string
+		rows := map[string]int{nothing: c.NothingInstead, c.Label: c.Hit}
+		for _, l := range c.Instead {
+			instead = append(instead, fmt.Sprintf("%s %d", l.Label, l.Rows))
+			rows[l.Label] = l.Rows
+		}
+		for _, column := range columns {
+			s.Chart.Cells = append(s.Chart.Cells, view.Cell{Row: c.Label, Column: column, Value: report.Number(rows[column])})
+		}
+		s.Table.Rows = append(s.Table.Rows, []any{c.Label, c.Support, c.Hit, c.Missed, strings.Join(instead, ", "),
+			c.NothingInstead, c.Added})
+	}
+	return s
+}
+
+// calibration is a curve of all labels together, and a picture with those of single labels that count in macro
+// averages.
+func calibration(one *evaluation.LabelledFile) (sections []view.Section) {
+	inMacro := map[string]bool{"": true}
+	for _, l := range one.Labels {
+		inMacro[l.Label] = l.InMacro
+	}
+	together := view.Section{View: view.ViewMeasured, Title: "Calibration: how often a probability was right",
+		Notes: []string{fmt.Sprintf("probabilities in %d bins of equal width; a point is the mean probability of a bin and "+
+			"the share of its rows that have the label, with Wilson's interval for groups", stats.CalibrationBins)},
+		Table: &report.Table{Columns: []report.Column{number("probability"), number("probabilities"),
+			number("share with the label")}},
+		Chart: calibrationChart()}
+	apart := view.Section{View: view.ViewMeasured, Title: "Calibration of each label",
+		Notes: []string{"labels with enough gold rows for macro averages"}, Chart: calibrationChart()}
+	for _, curve := range one.Calibration {
+		series := view.Series{Name: cmp.Or(curve.Label, "all labels")}
+		for _, p := range curve.Points {
+			series.Points = append(series.Points, [4]float64{float64(p.Probability), float64(p.Share.Value),
+				float64(p.Share.Low), float64(p.Share.High)})
+			if curve.Label == "" {
+				together.Table.Rows = append(together.Table.Rows, []any{p.Probability, p.Rows, p.Share.As(report.InPercent)})
+			}
+		}
+		switch {
+		case curve.Label == "":
+			together.Chart.Series = append(together.Chart.Series, series)
+		case inMacro[curve.Label]:
+			apart.Chart.Series = append(apart.Chart.Series, series)
+		}
+	}
+	if len(together.Chart.Series) > 0 {
+		sections = append(sections, together)
+	}
+	if len(apart.Chart.Series) > 0 {
+		sections = append(sections, apart)
+	}
+	return sections
+}
+
+func calibrationChart() *view.Chart {
+	return &view.Chart{Kind: "lines", X: "probability", Y: "share with the label", Diagonal: true}
+}
+
+// people are the figures of "erreval meta pairs".
+func (m *maker) people(ctx context.Context, r Run) ([]view.Section, error) {
+	k, err := m.rank(r)
+	if err != nil {
+		return nil, err
+	}
+	k.Columns.Verdicts = m.o.Verdicts
+	pairs, faults, err := k.ReadPeople(ctx, r.Path, verdicts.Overall)
+	if err != nil {
+		return nil, err
+	}
+	intervals := report.DefaultIntervals()
+	intervals.Seed = m.o.Seed
+	figures, err := people.Compute(ctx, r.Name, verdicts.Overall, pairs,
+		people.Options{Intervals: intervals, Ratings: comparing.DefaultRatings()})
+	if err != nil {
+		return nil, err
+	}
+	printed := figures.Report()
+	first := view.Section{View: view.ViewMeasured, Title: printed.Title}
+	var sections []view.Section
+	if figures.WithTies != nil {
+		first = onPage(view.ViewMeasured, figures.Accords())
+		first.Chart = accordChart(figures)
+		for _, s := range figures.Others() {
+			sections = append(sections, onPage(view.ViewMeasured, s))
+		}
+	}
+	first.Notes = slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults)))
+	return append([]view.Section{first}, sections...), nil
+}
+
+// accordChart shows accuracies beside those of the most frequent verdict.
+func accordChart(figures *people.Report) *view.Chart {
+	c := &view.Chart{Kind: "forest", X: "share of pairs with people's verdict"}
+	for _, a := range []struct {
+		name   string
+		accord *people.Accord
+	}{{"all pairs", figures.WithTies}, {"pairs in which one text wins by both", figures.WithoutTies}} {
+		c.Points = append(c.Points, point(a.name, "judge", a.accord.Accuracy), point(a.name, "most frequent verdict",
+			report.Figure{Value: a.accord.Constant, Low: report.Undefined, High: report.Undefined}))
+	}
+	return c
+}
