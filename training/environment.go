@@ -222,7 +222,8 @@ func FindEncoder(ctx context.Context, python string) (string, error) {
 	out, err := exec.CommandContext(ctx, python, "-c", script).Output()
 	if err != nil {
 		return "", fmt.Errorf("%s has no package with the default encoder: %w; run erreval refine setup, or name an "+
-			"encoder in refine.yaml, such as question-generation, which is inside the program", python, errors.Join(ctx.Err(), err))
+			"encoder in refine.yaml, such as question-generation, which is inside the program", python,
+			errors.Join(ctx.Err(), err))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
@@ -21,6 +22,9 @@ Files that were filled in, of any format that export writes; NAME says who did i
    erreval refine merge work anna=review.xlsx ben=review-ben.csv
    erreval refine merge work records.json project-3.json
 
+Rows that were marked on the page of erreval serve, whether they are in a batch or not:
+   erreval refine merge work tagged.jsonl.marks.jsonl
+
 Nothing is merged while anything is wrong: each fault is named with its place, and all are kept in
 merge.rejected.jsonl in the batch's folder. Rows that reviewers answered differently stay out until somebody decides,
 on a page of these rows or in their workbook; then the same line merges them:
@@ -32,6 +36,16 @@ on a page of these rows or in their workbook; then the same line merges them:
 			jsonFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineMerge(ctx, e) },
 	}
+}
+
+// countMarks counts the files that are called as those of marks.
+func countMarks(files []string) (n int) {
+	for _, file := range files {
+		if strings.HasSuffix(file, dataset.MarksPath("")) {
+			n++
+		}
+	}
+	return n
 }
 
 func runRefineMerge(ctx *cli.Context, e *env) error {
@@ -49,7 +63,19 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if left != "" {
 		e.Warn("removed what a step that was killed left: %s", left)
 	}
-	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: ctx.Args().Tail(),
+	files := ctx.Args().Tail()
+	if n := countMarks(files); n > 0 {
+		if n < len(files) || ctx.String("batch") != "" {
+			return exit.Usagef("files of marks (%s) are merged by themselves, without other files and --batch",
+				dataset.MarksPath("FILE"))
+		}
+		merged, err := w.MergeMarks(files, e.typedLine())
+		if err != nil {
+			return err
+		}
+		return printResult(ctx, e, merged)
+	}
+	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: files,
 		Partial: ctx.Bool("partial"), Command: e.typedLine()})
 	if err != nil {
 		return err

@@ -15,11 +15,12 @@ const maxBody = 1 << 20
 
 // Handler answers queries of a Source over HTTP: GET /view/catalog, and POST /view/counts, histogram, rows, row, pairs,
 // outputs and, of a source that is an Exporter or a Marker, export, marked and mark, with a query as JSON. Errors are
-// {"error": "…"}: 400 for a query that is wrong, 404 for a row that is not there and for any other path, 405 for another
-// method. Who may ask is the caller's to decide. It reads nothing but the Source.
+// {"error": "…"}: 400 for a query that is wrong, 404 for a row that is not there and for any other path, 405 for
+// another method. Who may ask is the caller's to decide. It reads nothing but the Source.
 func Handler(source Source) http.Handler {
 	mux := http.NewServeMux()
-	handle(mux, http.MethodGet, "catalog", func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
+	handle(mux, http.MethodGet, "catalog",
+		func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
 	handleQuery(mux, "counts", source.Counts)
 	handleQuery(mux, "histogram", source.Histogram)
 	handleQuery(mux, "rows", source.Rows)

@@ -264,20 +264,3 @@ func (f *Frozen) Find(itemID string) (int, bool) {
 	i, ok := f.index[itemID]
 	return i, ok
 }
-
-// FindRow gives the position in All of the item of a row, by its text; of several with one text, by its id. Control rows
-// are passed over.
-func (f *Frozen) FindRow(rowID, textSHA256 string) (int, bool) {
-	found, n := -1, 0
-	for i := range f.All {
-		it := &f.All[i]
-		if it.TextSHA256 != textSHA256 || it.ControlOf != "" {
-			continue
-		}
-		if it.RowID == rowID {
-			return i, true
-		}
-		found, n = i, n+1
-	}
-	return found, n == 1
-}

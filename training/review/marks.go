@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -117,6 +118,42 @@ func (m *Marks) take(line *marked) (err error) {
 	return nil
 }
 
+// ReadMarks reads the marks at path, which a server may have open: the rows with their texts and right labels.
+func ReadMarks(path string, t *taxonomy.Taxonomy) ([]*MarkedRow, error) {
+	data, err := regularfile.Read(path, maxMarks)
+	if err != nil {
+		return nil, err
+	}
+	m := &Marks{path: path, taxonomy: t, byKey: map[string]*marked{}}
+	if err := m.read(data[:bytes.LastIndexByte(data, '\n')+1]); err != nil { // a line that is being written is no mark yet
+		return nil, err
+	}
+	var out []*MarkedRow
+	for _, line := range m.rows {
+		if line.Labels == nil {
+			continue
+		}
+		row, err := m.row(line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &MarkedRow{Row: row, Labels: line.Labels, Reviewer: line.reviewer})
+	}
+	return out, nil
+}
+
+// MarkedRow is a row that somebody marked.
+type MarkedRow struct {
+	Row      *dataset.Row // its id and texts
+	Labels   []string     // right ones, in the taxonomy's order
+	Reviewer string
+}
+
+// Labelled is the training row of a source with these labels, which the person gave; provenance says who.
+func (m *MarkedRow) Labelled(source *dataset.Row, provenance any) (*dataset.Row, error) {
+	return labelled(source, source.ID, m.Labels, provenance)
+}
+
 // Of is the mark of a row with the taxonomy's fields; nil is none.
 func (m *Marks) Of(row *dataset.Row) *Mark {
 	m.mu.Lock()
@@ -169,12 +206,11 @@ func (m *Marks) format(line *marked) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := &dataset.Row{ID: line.id}
-	err = row.Set(dataset.ColumnID, line.id)
-	for i, name := range m.taxonomy.FieldNames() {
-		err = errors.Join(err, row.Set(name, line.values[i]))
+	row, err := m.row(line)
+	if err != nil {
+		return nil, err
 	}
-	err = errors.Join(err, row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
+	err = errors.Join(row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
 		row.Set(columnReviewer, line.reviewer), row.Set(columnTime, line.Time),
 		row.Set(columnText, dataset.TextSHA256(line.values)))
 	if err != nil {
@@ -184,6 +220,16 @@ func (m *Marks) format(line *marked) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// row has a line's id and texts.
+func (m *Marks) row(line *marked) (*dataset.Row, error) {
+	row := &dataset.Row{ID: line.id, Values: line.values}
+	err := row.Set(dataset.ColumnID, line.id)
+	for i, name := range m.taxonomy.FieldNames() {
+		err = errors.Join(err, row.Set(name, line.values[i]))
+	}
+	return row, err
 }
 
 // Close leaves one line a marked row in the file, so that other programs need not know that the last one counts.

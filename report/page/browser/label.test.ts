@@ -39,7 +39,7 @@ test("a row is marked, found marked by the next start, changed, and its mark tak
   await page.click('form.label button[type="submit"]');
   await said(page, texts.label.saved);
   expect(marks()).toMatchObject([{ id: "a", labels: ["Vague"], notes: "Built <b>what</b>?" }]);
-  await page.click('a[data-go="next"]');
+  await page.click('main a[data-row="1"]');
   await page.waitForSelector('.row-title h2:text-is("b")');
   await page.waitForSelector("form.label");
   expect(await checked(page)).toEqual([]);

@@ -10,7 +10,6 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -143,52 +142,5 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", path, got[0], decision)
 			}
 		}
-	}
-}
-
-// TestMarks: marks of rows, as erreval serve writes them, answer the items of the same texts. The last one counts; rows
-// that are in no batch wait, and a file of such rows alone is a fault.
-func TestMarks(t *testing.T) {
-	f := batches(t)[0]
-	path := filepath.Join(t.TempDir(), "rows.marks.jsonl")
-	m, err := review.OpenMarks(path, "ben", f.Taxonomy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	set := func(row *dataset.Row, labels ...string) {
-		t.Helper()
-		if err := m.Set(row, review.Mark{Labels: labels, Notes: "so"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other := &dataset.Row{ID: "other", Values: make([]string, len(f.Taxonomy.Fields))}
-	other.Values[0] = "in no batch"
-	set(other, f.Taxonomy.Types[0].Name)
-	if _, err := Read(path, f, ""); err == nil || !strings.Contains(err.Error(), "none of its rows is in "+f.ID+
-		"; choose a batch among them with: erreval refine select --only "+path) {
-		t.Errorf("rows of no batch: %v", err)
-	}
-	first, err := f.All[0].Source(f.Taxonomy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := f.All[2].Source(f.Taxonomy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second.ID = "called otherwise"
-	set(first, f.Taxonomy.Types[0].Name)
-	set(second, f.Taxonomy.Types[1].Name)
-	set(first, f.Taxonomy.Types[1].Name)
-	set(second) // taken away
-	got, err := Read(path, f, "")
-	if err != nil || len(got) != 1 || got[0].ItemID != f.All[0].ItemID || got[0].Reviewer != "ben" ||
-		got[0].Notes != "so" || !reflect.DeepEqual(got[0].Labels, []string{f.Taxonomy.Types[1].Name}) {
-		t.Errorf("read %+v, %v", got, err)
-	}
-	set(second, f.Taxonomy.Types[0].Name)
-	if got, err = Read(path, f, ""); err != nil || len(got) != 2 || got[1].ItemID != f.All[2].ItemID {
-		t.Errorf("another id: %+v, %v", got, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,6 @@ type record struct {
 	id, batch, hash string
 	values          map[int]string // the columns for reviewers that the file has, by place in Frozen.Columns
 	voices          []voice
-	mark            bool // a row's later mark goes before its earlier ones
 }
 
 // voice is what one reviewer says of it; labels is nil where nothing is said.
@@ -61,7 +59,6 @@ type reader struct {
 	named    map[string]bool
 	seen     map[[2]string]review.Place // item and reviewer
 	answers  []review.Answer
-	others   int // marks of rows that are not in the batch
 	faults   []error
 }
 
@@ -140,10 +137,6 @@ func read(rows dataset.Source, path string, format dataset.Format, f *review.Fro
 	if n == 0 {
 		r.fault(review.Place{File: path}, "", errors.New("the file holds no rows; is it the export that was filled in?"))
 	}
-	if r.others > 0 && r.others == n {
-		r.fault(review.Place{File: path}, "", fmt.Errorf("none of its rows is in %s; choose a batch among them with: "+
-			"erreval refine select --only %s", f.ID, path))
-	}
 	r.rename()
 	return r.answers, errors.Join(r.faults...)
 }
@@ -181,10 +174,6 @@ func (r *reader) row(row *dataset.Row) error {
 	if err := r.compare(rec); err != nil {
 		r.fault(p, rec.id, err)
 		return nil
-	}
-	if rec.mark {
-		r.answers = slices.DeleteFunc(r.answers, func(a review.Answer) bool { return a.ItemID == rec.id })
-		maps.DeleteFunc(r.seen, func(key [2]string, _ review.Place) bool { return key[0] == rec.id })
 	}
 	for i := range rec.voices {
 		r.take(p, rec, &rec.voices[i])

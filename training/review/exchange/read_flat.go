@@ -16,9 +16,6 @@ import (
 // readFlat takes a row of a sheet, of CSV or of JSON Lines apart; nil is a row that says nothing.
 func readFlat(r *reader, row *dataset.Row) (*record, error) {
 	if !slices.Contains(r.header, r.l.item) {
-		if slices.Contains(r.header, dataset.ColumnID) && slices.Contains(r.header, r.l.text) {
-			return readMark(r, row)
-		}
 		return nil, &review.Fault{Place: review.Place{File: r.file},
 			Reason: fmt.Sprintf("no column %q; the columns are %s. It is not an export of this batch, or of no kind that is "+
 				"known (%s)", r.l.item, strings.Join(r.header, ", "), strings.Join(Formats(), ", "))}
@@ -44,21 +41,6 @@ func readFlat(r *reader, row *dataset.Row) (*record, error) {
 	}
 	rec.voices = []voice{v}
 	return rec, nil
-}
-
-// readMark takes a line of review.Marks apart. A row that is not in the batch waits for one of its own.
-func readMark(r *reader, row *dataset.Row) (*record, error) {
-	rec := &record{hash: review.ColumnText(row, r.l.text), mark: true}
-	i, ok := r.f.FindRow(review.ColumnText(row, dataset.ColumnID), rec.hash)
-	if !ok {
-		r.others++
-		return nil, nil
-	}
-	rec.id = r.f.All[i].ItemID
-	v := voice{reviewer: review.ColumnText(row, r.l.reviewer), notes: review.ColumnText(row, r.l.notes)}
-	err := r.flatVoice(row, &v)
-	rec.voices = []voice{v}
-	return rec, err
 }
 
 func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {

@@ -1,0 +1,185 @@
+package refine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/training/review"
+)
+
+// marksName is how files of marked rows in TrainDir begin: in name order behind those of batches, so that a mark goes
+// before an answer.
+const marksName = "marks-"
+
+// MergedMarks is what became of marked rows. Its JSON keys are stable.
+type MergedMarks struct {
+	Name      string         `json:"name"`      // of the file in TrainDir; "" where nothing was added
+	Train     int            `json:"train"`     // rows that were added
+	Before    int            `json:"before"`    // that were in the training set with these labels
+	Measuring int            `json:"measuring"` // never trained on: they measure, or share their group with a development row
+	Strange   int            `json:"strange"`   // of Train: rows that are not in the pool
+	Labels    map[string]int `json:"labels"`    // of the added rows
+
+	w *Workspace
+}
+
+// marksMerging is one run of MergeMarks.
+type marksMerging struct {
+	w     *Workspace
+	out   *MergedMarks
+	marks map[string]*review.MarkedRow // by text; the last file's goes before the others'
+	order []string
+}
+
+// MergeMarks puts rows that were marked on the page of erreval serve into the training set, as one step: all of them,
+// whichever batch they are in or are not in. Of the pool's rows, found by their texts, it takes all columns. A fault of
+// a file ends it, and nothing is changed.
+func (w *Workspace) MergeMarks(files []string, command string) (*MergedMarks, error) {
+	m := &marksMerging{w: w, out: &MergedMarks{Labels: map[string]int{}, w: w}, marks: map[string]*review.MarkedRow{}}
+	for _, file := range files {
+		if err := m.read(file); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(m.leaveMeasuring(), m.leaveMerged()); err != nil {
+		return nil, err
+	}
+	rows, err := m.rows()
+	if err != nil || len(rows) == 0 {
+		return m.out, err
+	}
+	return m.out, m.commit(rows, command)
+}
+
+func (m *marksMerging) read(file string) error {
+	marks, err := review.ReadMarks(file, m.w.Taxonomy)
+	if err != nil {
+		return err
+	}
+	for _, mark := range marks {
+		text := mark.Row.TextHash()
+		if m.marks[text] == nil {
+			m.order = append(m.order, text)
+		}
+		m.marks[text] = mark
+	}
+	return nil
+}
+
+// leaveMeasuring takes out the marks of rows that are never trained on.
+func (m *marksMerging) leaveMeasuring() error {
+	files, err := m.w.RandomFiles()
+	for _, file := range append(files, m.w.Path(DevFile), m.w.Path(HeldFile)) {
+		err = errors.Join(err, m.w.EachRow(file, func(row *dataset.Row) error {
+			m.out.Measuring += m.leave(row)
+			return nil
+		}))
+	}
+	return err
+}
+
+// leaveMerged takes out those that say what the training set says.
+func (m *marksMerging) leaveMerged() error {
+	return m.w.EachTraining(func(_ string, row *dataset.Row) error {
+		mark := m.marks[row.TextHash()]
+		if mark == nil {
+			return nil
+		}
+		labels, err := row.Labels(m.w.Taxonomy)
+		if slices.Equal(labels, mark.Labels) {
+			m.out.Before += m.leave(row)
+		}
+		return err
+	})
+}
+
+// leave takes out the mark of a row, and counts it.
+func (m *marksMerging) leave(row *dataset.Row) int {
+	text := row.TextHash()
+	if m.marks[text] == nil {
+		return 0
+	}
+	delete(m.marks, text)
+	return 1
+}
+
+// rows are the labelled rows, in the order of their marks.
+func (m *marksMerging) rows() (rows []*dataset.Row, err error) {
+	sources := map[string]*dataset.Row{}
+	err = m.w.EachRow(m.w.Path(PoolFile), func(row *dataset.Row) error {
+		if text := row.TextHash(); m.marks[text] != nil && sources[text] == nil {
+			sources[text] = row
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range m.order {
+		mark, source := m.marks[text], sources[text]
+		if mark == nil {
+			continue
+		}
+		if source == nil {
+			source = mark.Row
+			m.out.Strange++
+		}
+		row, err := mark.Labelled(source, Provenance{Kind: KindReview, By: []string{mark.Reviewer}})
+		if err != nil {
+			return nil, err
+		}
+		for _, label := range mark.Labels {
+			m.out.Labels[label]++
+		}
+		rows = append(rows, row)
+	}
+	m.out.Train = len(rows)
+	return rows, nil
+}
+
+func (m *marksMerging) commit(rows []*dataset.Row, command string) (err error) {
+	files, err := m.w.TrainFiles()
+	if err != nil {
+		return err
+	}
+	n := 1
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), marksName) {
+			n++
+		}
+	}
+	m.out.Name = fmt.Sprintf("%s%03d", marksName, n)
+	unit, err := m.w.Begin(StepMerge + m.out.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unit.Discard()) }()
+	if err := unit.Write(rowsText(rows), TrainDir, m.out.Name+".jsonl"); err != nil {
+		return err
+	}
+	return unit.Commit(command)
+}
+
+// Text writes what was added and what not.
+func (m *MergedMarks) Text(w io.Writer) error {
+	var out report.Lines
+	if m.Train == 0 {
+		out.Add("merged", "nothing new")
+	} else {
+		out.Add("merged", "%s: %s to the training set", m.Name, words.Plural(m.Train, "marked row", "marked rows"))
+		out.Add("labels", "%s", labelWords(m.Labels, m.w.Taxonomy))
+	}
+	if m.Strange > 0 {
+		out.Add("of them", "%d not in the pool", m.Strange)
+	}
+	out.Add("left out", "%d in the training set with these labels, %d that measure or share a group with development rows",
+		m.Before, m.Measuring)
+	return out.Text(w)
+}
