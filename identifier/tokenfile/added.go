@@ -124,7 +124,7 @@ func (s *search) touched(start, stop int) bool {
 
 func isWord(r rune) bool { return words().Of(r) != 0 }
 
-var words = sync.OnceValue(func() *pieces.Classes { return pieces.NewClasses().Or(1, wordChars) })
+var words = sync.OnceValue(func() *pieces.Classes { return pieces.NewClasses().Or(1, "words") })
 
 // spaceBefore returns where the white space at the end of text begins.
 func spaceBefore(text []byte) int { return len(bytes.TrimRightFunc(text, isSpace)) }
