@@ -162,23 +162,14 @@ func formatOf(name string) (Format, bool) {
 
 // String is the format as ParseFormat reads it.
 func (f Format) String() string {
-	name := f.Name
-	if name == "" {
-		name = JSONL
-	}
+	name := cmp.Or(f.Name, JSONL)
 	if f.Compression != "" {
 		name += "." + f.Compression
 	}
 	return name
 }
 
-func (f Format) is(names ...string) bool {
-	name := f.Name
-	if name == "" {
-		name = JSONL
-	}
-	return slices.Contains(names, name)
-}
+func (f Format) is(names ...string) bool { return slices.Contains(names, cmp.Or(f.Name, JSONL)) }
 
 // Plain tells whether the file is JSON Lines without compression, which can be written row by row.
 func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }
