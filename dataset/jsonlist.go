@@ -389,7 +389,7 @@ func unnest(raw []byte, key string) (others []column, items []json.RawMessage, o
 	if err != nil {
 		return nil, nil, false
 	}
-	i := slices.IndexFunc(columns, func(c column) bool { return c.name == key })
+	i := indexOf(columns, key)
 	if i < 0 || json.Unmarshal(columns[i].value, &items) != nil {
 		return nil, nil, false
 	}
