@@ -33,9 +33,9 @@ type list struct {
 	err    error    // final
 }
 
-func newList(r io.Reader, file string, limit int) *list {
-	in := bounded.NewReader(r, limit)
-	return &list{in: in, dec: json.NewDecoder(in), file: file}
+func newList(r *bufio.Reader, file string, o Options) (records, error) {
+	in := bounded.NewReader(r, o.maxRecord())
+	return &list{in: in, dec: json.NewDecoder(in), file: file}, nil
 }
 
 func (l *list) next() (record, error) {
