@@ -51,7 +51,7 @@ func Mapping(table string) map[rune][]rune {
 	for _, entry := range all {
 		from, to, _ := strings.Cut(entry, ":")
 		var becomes []rune
-		for _, hex := range strings.Split(to, ",") {
+		for hex := range strings.SplitSeq(to, ",") {
 			becomes = append(becomes, codePoint(hex))
 		}
 		m[codePoint(from)] = becomes
