@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -22,9 +23,12 @@ type table struct {
 	header int // number of columns
 }
 
-func newTable(r io.Reader, file string, comma rune, limit int) (*table, error) {
-	t := &table{scan: &textfile.CSVScanner{In: textfile.NewLineReader(r, limit), Comma: comma}, file: file}
-	if comma == 0 {
+func newTable(r *bufio.Reader, file string, o Options) (records, error) {
+	t := &table{scan: &textfile.CSVScanner{In: textfile.NewLineReader(r, o.maxRecord()), Comma: o.Delimiter}, file: file}
+	if o.Format.is(TSV) {
+		t.scan.Comma = '\t'
+	}
+	if t.scan.Comma == 0 {
 		if err := t.guessComma(); err != nil {
 			return nil, err
 		}

@@ -58,33 +58,12 @@ func init() { // since what opens a format looks formats up
 		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, file string, o Options) (records, error) {
 			return newLines(in, file, o.maxRecord()), nil
 		}},
-		{name: JSON, openText: func(in *bufio.Reader, file string, o Options) (records, error) {
-			return newList(in, file, o.maxRecord()), nil
-		}},
-		{name: CSV, table: true, write: writeCSV, openText: func(in *bufio.Reader, file string, o Options) (records, error) {
-			return opened(newTable(in, file, o.Delimiter, o.maxRecord()))
-		}},
-		{name: TSV, extension: "tab", table: true, write: writeTSV,
-			openText: func(in *bufio.Reader, file string, o Options) (records, error) {
-				return opened(newTable(in, file, '\t', o.maxRecord()))
-			}},
-		{name: XLSX, extension: "xlsm", table: true, write: newSheetWriter,
-			openFile: func(in io.ReaderAt, size int64, file string, o Options) (records, error) {
-				return opened(newSheet(in, size, file, o))
-			}},
-		{name: Parquet, extension: "pq", table: true, write: newParquetWriter,
-			openFile: func(in io.ReaderAt, size int64, file string, o Options) (records, error) {
-				return opened(newParquet(in, size, file, o.maxRecord()))
-			}},
+		{name: JSON, openText: newList},
+		{name: CSV, table: true, write: writeCSV, openText: newTable},
+		{name: TSV, extension: "tab", table: true, write: writeTSV, openText: newTable},
+		{name: XLSX, extension: "xlsm", table: true, write: newSheetWriter, openFile: newSheet},
+		{name: Parquet, extension: "pq", table: true, write: newParquetWriter, openFile: newParquet},
 	}
-}
-
-// opened is r as records, or none with an error.
-func opened[R records](r R, err error) (records, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // storageOf is the format of that name; nil if there is none.
@@ -162,23 +141,14 @@ func formatOf(name string) (Format, bool) {
 
 // String is the format as ParseFormat reads it.
 func (f Format) String() string {
-	name := f.Name
-	if name == "" {
-		name = JSONL
-	}
+	name := cmp.Or(f.Name, JSONL)
 	if f.Compression != "" {
 		name += "." + f.Compression
 	}
 	return name
 }
 
-func (f Format) is(names ...string) bool {
-	name := f.Name
-	if name == "" {
-		name = JSONL
-	}
-	return slices.Contains(names, name)
-}
+func (f Format) is(names ...string) bool { return slices.Contains(names, cmp.Or(f.Name, JSONL)) }
 
 // Plain tells whether the file is JSON Lines without compression, which can be written row by row.
 func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }

@@ -33,9 +33,9 @@ type list struct {
 	err    error    // final
 }
 
-func newList(r io.Reader, file string, limit int) *list {
-	in := bounded.NewReader(r, limit)
-	return &list{in: in, dec: json.NewDecoder(in), file: file}
+func newList(r *bufio.Reader, file string, o Options) (records, error) {
+	in := bounded.NewReader(r, o.maxRecord())
+	return &list{in: in, dec: json.NewDecoder(in), file: file}, nil
 }
 
 func (l *list) next() (record, error) {
@@ -389,7 +389,7 @@ func unnest(raw []byte, key string) (others []column, items []json.RawMessage, o
 	if err != nil {
 		return nil, nil, false
 	}
-	i := slices.IndexFunc(columns, func(c column) bool { return c.name == key })
+	i := indexOf(columns, key)
 	if i < 0 || json.Unmarshal(columns[i].value, &items) != nil {
 		return nil, nil, false
 	}

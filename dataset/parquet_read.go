@@ -50,12 +50,12 @@ type parquetFile struct {
 	schema *Schema
 }
 
-func newParquet(r io.ReaderAt, size int64, file string, limit int) (*parquetFile, error) {
-	in, err := parquetrows.Open(r, size, limit)
+func newParquet(r io.ReaderAt, size int64, file string, o Options) (records, error) {
+	in, err := parquetrows.Open(r, size, o.maxRecord())
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{in: in, file: file, max: limit, schema: &Schema{nodes: map[string]parquet.Node{}}}
+	p := &parquetFile{in: in, file: file, max: o.maxRecord(), schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	for _, c := range in.Columns {
 		names = append(names, c.Name)

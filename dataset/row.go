@@ -64,12 +64,24 @@ func (r *Row) Size() int {
 
 // Get gives a column's JSON as it stands in the file. Do not change it.
 func (r *Row) Get(name string) (json.RawMessage, bool) {
-	for _, c := range r.columns {
-		if c.name == name {
-			return c.value, true
-		}
+	if i := indexOf(r.columns, name); i >= 0 {
+		return r.columns[i].value, true
 	}
 	return nil, false
+}
+
+// indexOf is where the column of that name stands; -1 where there is none.
+func indexOf(columns []column, name string) int {
+	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
+}
+
+// put replaces a column in its place, or appends it.
+func put(columns []column, name string, value json.RawMessage) []column {
+	if i := indexOf(columns, name); i >= 0 {
+		columns[i].value = value
+		return columns
+	}
+	return append(columns, column{name, value})
 }
 
 // Set replaces a column in its place, or appends it.
@@ -78,12 +90,7 @@ func (r *Row) Set(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("row %s: column %q: %w", r.ID, name, err)
 	}
-	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
-	if i >= 0 {
-		r.columns[i].value = data
-		return nil
-	}
-	r.columns = append(r.columns, column{name, data})
+	r.columns = put(r.columns, name, data)
 	return nil
 }
 

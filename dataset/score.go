@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/taxonomy"
@@ -75,12 +74,7 @@ func setScore(dimensions []column, key string, s *Score) ([]column, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(dimensions, func(c column) bool { return c.name == key })
-	if i < 0 {
-		return append(dimensions, column{name: key, value: value}), nil
-	}
-	dimensions[i].value = value
-	return dimensions, nil
+	return put(dimensions, key, value), nil
 }
 
 // Scores reads the row's column "scores": dimension to score. It is empty where the column is absent or null.

@@ -18,7 +18,7 @@ type sheet struct {
 	flat   *flatHeader
 }
 
-func newSheet(r io.ReaderAt, size int64, file string, o Options) (*sheet, error) {
+func newSheet(r io.ReaderAt, size int64, file string, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
 	if err != nil {
 		return nil, err

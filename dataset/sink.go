@@ -174,10 +174,8 @@ func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 
 // idOf is the row's given id for a message.
 func idOf(columns []column) string {
-	for _, c := range columns {
-		if c.name == ColumnID && !isNull(c.value) {
-			return fmt.Sprintf(" (id %s)", c.value)
-		}
+	if i := indexOf(columns, ColumnID); i >= 0 && !isNull(columns[i].value) {
+		return fmt.Sprintf(" (id %s)", columns[i].value)
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ const (
 )
 
 var classes = sync.OnceValue(func() *pieces.Classes {
-	return pieces.NewClasses().Or(letter, letters).Or(number, numbers).Or(space, spaces)
+	return pieces.NewClasses().Or(letter, "letters").Or(number, "numbers").Or(space, "spaces")
 })
 
 // scanner cuts text as the GPT-2 expression does:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
@@ -124,20 +125,10 @@ func (s *search) touched(start, stop int) bool {
 
 func isWord(r rune) bool { return words().Of(r) != 0 }
 
-var words = sync.OnceValue(func() *pieces.Classes { return pieces.NewClasses().Or(1, wordChars) })
+var words = sync.OnceValue(func() *pieces.Classes { return pieces.NewClasses().Or(1, "words") })
 
-// spaceBefore returns where the white space at the end of text begins.
-func spaceBefore(text []byte) int { return len(bytes.TrimRightFunc(text, isSpace)) }
+// spaceBefore returns where the white space (\s of Rust's regex) at the end of text begins.
+func spaceBefore(text []byte) int { return len(bytes.TrimRightFunc(text, unicode.IsSpace)) }
 
 // spaceBehind returns where the white space at the beginning of text ends.
-func spaceBehind(text []byte) int { return len(text) - len(bytes.TrimLeftFunc(text, isSpace)) }
-
-// isSpace is \s of Rust's regex: the property White_Space.
-func isSpace(r rune) bool {
-	switch {
-	case r >= '\t' && r <= '\r', r == ' ', r == 0x85, r == 0xa0, r == 0x1680, r >= 0x2000 && r <= 0x200a,
-		r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000:
-		return true
-	}
-	return false
-}
+func spaceBehind(text []byte) int { return len(text) - len(bytes.TrimLeftFunc(text, unicode.IsSpace)) }

@@ -170,12 +170,8 @@ func (d *description) readNormalizer(raw json.RawMessage) error {
 	if err := decode(raw, c, "normalizer", "clean_text", "handle_chinese_chars", "lowercase"); err != nil {
 		return err
 	}
-	strip := c.Lowercase
-	if c.StripAccents != nil {
-		strip = *c.StripAccents
-	}
-	d.normalize = &wordpiece.Normalizer{CleanText: c.CleanText, ChineseChars: c.ChineseChars, StripAccents: strip,
-		Lowercase: c.Lowercase}
+	d.normalize = &wordpiece.Normalizer{CleanText: c.CleanText, ChineseChars: c.ChineseChars,
+		StripAccents: or(c.StripAccents, c.Lowercase), Lowercase: c.Lowercase}
 	return nil
 }
 
@@ -261,24 +257,17 @@ func (d *description) setVocab(vocab map[string]int32) error {
 	return nil
 }
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func (d *description) setBPE(m *modelSection, pre *component, raw json.RawMessage) error {
 	switch {
 	case pre == nil || pre.Type != "ByteLevel":
 		return fmt.Errorf("BPE with %s is not implemented; only with ByteLevel", title(pre))
 	case d.normalize != nil:
 		return errors.New("BPE with BertNormalizer is not implemented; only without a normalizer")
-	case m.Dropout != nil && *m.Dropout != 0:
+	case or(m.Dropout, 0) != 0:
 		return fmt.Errorf("BPE dropout %g is not implemented: it makes ids random; set it to null", *m.Dropout)
-	case text(m.Prefix) != "":
+	case or(m.Prefix, "") != "":
 		return fmt.Errorf("BPE continuing_subword_prefix %q is not implemented", *m.Prefix)
-	case text(m.Suffix) != "":
+	case or(m.Suffix, "") != "":
 		return fmt.Errorf("BPE end_of_word_suffix %q is not implemented", *m.Suffix)
 	case m.ByteFallback:
 		return errors.New("BPE byte_fallback is not implemented")
@@ -290,9 +279,8 @@ func (d *description) setBPE(m *modelSection, pre *component, raw json.RawMessag
 	if err := decode(raw, pre, "pre_tokenizer", "add_prefix_space"); err != nil {
 		return err
 	}
-	d.bpe = &bpe.Config{Vocab: d.vocab, Merges: merges, Unk: text(m.UnkToken), FuseUnk: m.FuseUnk,
-		IgnoreMerges:   m.IgnoreMerges,
-		AddPrefixSpace: pre.AddPrefixSpace, Regex: pre.UseRegex == nil || *pre.UseRegex}
+	d.bpe = &bpe.Config{Vocab: d.vocab, Merges: merges, Unk: or(m.UnkToken, ""), FuseUnk: m.FuseUnk,
+		IgnoreMerges: m.IgnoreMerges, AddPrefixSpace: pre.AddPrefixSpace, Regex: or(pre.UseRegex, true)}
 	return nil
 }
 

@@ -50,11 +50,12 @@ func (n *named) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(n))
 }
 
-func or(b *bool, otherwise bool) bool {
-	if b == nil {
+// or is what p points to, or otherwise where a file says nothing.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
 		return otherwise
 	}
-	return *b
+	return *p
 }
 
 // readOptions reads tokenizer_config.json if there is one, and refuses what would change ids and is not implemented.

@@ -2,6 +2,7 @@ package tokenfile
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/bpe"
@@ -172,12 +173,10 @@ func (e *encoder) normalized(dst []int32, text []byte, specials, first bool) []i
 
 // invalidAt returns the offset of the first byte that is not UTF-8.
 func invalidAt(text string) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd") {
 			return i
 		}
-		i += size
 	}
 	return len(text)
 }

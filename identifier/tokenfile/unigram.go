@@ -132,11 +132,8 @@ func (d *description) readMetaspace(raw json.RawMessage) error {
 	if err := decode(all[len(all)-1], &m, "pre_tokenizer", "replacement"); err != nil {
 		return err
 	}
-	scheme := unigram.Always
-	if m.PrependScheme != nil {
-		scheme = *m.PrependScheme
-	}
-	if m.AddPrefixSpace != nil && !*m.AddPrefixSpace && scheme != unigram.Never {
+	scheme := or(m.PrependScheme, unigram.Always)
+	if !or(m.AddPrefixSpace, true) && scheme != unigram.Never {
 		return fmt.Errorf("pre_tokenizer Metaspace: add_prefix_space false with prepend_scheme %q, which Hugging Face "+
 			"refuses too", scheme)
 	}

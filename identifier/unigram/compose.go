@@ -40,14 +40,13 @@ type forms struct {
 	pairs   map[[2]rune]rune
 }
 
+// normalized is the table of all that Hugging Face's crate knows of normalisation.
+const normalized = "normalized"
+
 var unicodeForms = sync.OnceValue(func() *forms {
 	f := &forms{known: pieces.NewClasses().Or(1, normalized), pairs: map[[2]rune]rune{}}
 	second := map[rune]bool{}
-	for i := 0; i < len(normalized); i += 2 {
-		for r := normalized[i]; r <= normalized[i+1]; r++ {
-			f.addPair(r, second)
-		}
-	}
+	pieces.Points(normalized, func(r rune) { f.addPair(r, second) })
 	for r := rune(vowelFirst); r < trailFirst+trails; r++ {
 		second[r] = r < vowelFirst+vowels || r > trailFirst
 	}
@@ -79,20 +78,18 @@ func (f *forms) classify(form Form, second map[rune]bool) *pieces.Classes {
 			c.OrRune(follows, r)
 		}
 	}
-	for i := 0; i < len(normalized); i += 2 {
-		for r := normalized[i]; r <= normalized[i+1]; r++ {
-			if r >= hangulFirst && r <= hangulLast {
-				continue
-			}
-			first, _ := utf8.DecodeRune(form.decompose(nil, r))
-			if f.rank(first) > 0 || second[first] {
-				c.OrRune(follows, r)
-			}
-			if norm.NFC.String(string(form.decompose(nil, r))) != string(r) {
-				c.OrRune(changes, r)
-			}
+	pieces.Points(normalized, func(r rune) {
+		if r >= hangulFirst && r <= hangulLast {
+			return
 		}
-	}
+		first, _ := utf8.DecodeRune(form.decompose(nil, r))
+		if f.rank(first) > 0 || second[first] {
+			c.OrRune(follows, r)
+		}
+		if norm.NFC.String(string(form.decompose(nil, r))) != string(r) {
+			c.OrRune(changes, r)
+		}
+	})
 	return c
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
 
-// Properties of a code point that decide about grapheme clusters (Unicode Standard Annex 29), from tables.go.
+// Properties of a code point that decide about grapheme clusters (Unicode Standard Annex 29), from tables.txt.
 const (
 	joins       = 1 << iota // Extend, ZWJ or SpacingMark: no boundary before it
 	isControl               // Control, CR or LF
@@ -20,8 +20,9 @@ const (
 )
 
 var graphemes = sync.OnceValue(func() *pieces.Classes {
-	return pieces.NewClasses().Or(joins, joining).Or(isControl, controls).Or(isPrepend, prepends).Or(isPicture, pictures).
-		Or(isExtend, extends).Or(isConsonant, consonants).Or(isConjunct, conjuncts).Or(isLinker, linkers)
+	return pieces.NewClasses().Or(joins, "joining").Or(isControl, "controls").Or(isPrepend, "prepends").
+		Or(isPicture, "pictures").Or(isExtend, "extends").Or(isConsonant, "consonants").Or(isConjunct, "conjuncts").
+		Or(isLinker, "linkers")
 })
 
 const zwj = 0x200d

@@ -3,6 +3,7 @@ package unigram
 import (
 	"bytes"
 	"fmt"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -40,7 +41,7 @@ func (s Strip) append(dst, text []byte) []byte {
 		text = text[leadingSpace(text):]
 	}
 	if s.Right {
-		text = bytes.TrimRightFunc(text, isSpace)
+		text = bytes.TrimRightFunc(text, unicode.IsSpace)
 	}
 	return append(dst, text...)
 }
@@ -119,16 +120,6 @@ func spaceRun(text []byte) int {
 	return 0
 }
 
-// isSpace is the property White_Space.
-func isSpace(r rune) bool {
-	switch {
-	case r >= '\t' && r <= '\r', r == ' ', r == 0x85, r == 0xa0, r == 0x1680, r >= 0x2000 && r <= 0x200a,
-		r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000:
-		return true
-	}
-	return false
-}
-
 // leadingSpace is the size of the white space at the beginning of text.
 func leadingSpace(text []byte) int {
 	n := 0
@@ -157,7 +148,7 @@ func spaceSize(text []byte) int {
 	if c > ' ' && c < 0xc2 || c > 0xe3 { // no white space begins so, nor does it inside a character
 		return 0
 	}
-	if r, size := utf8.DecodeRune(text); isSpace(r) {
+	if r, size := utf8.DecodeRune(text); unicode.IsSpace(r) {
 		return size
 	}
 	return 0

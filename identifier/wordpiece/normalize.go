@@ -27,7 +27,7 @@ type Buffer struct {
 
 type mark struct {
 	r    rune
-	rank uint8
+	rank rune
 }
 
 const drop = 0xff
@@ -122,7 +122,7 @@ func (b *Buffer) reorder(r rune) {
 		b.lower(r)
 		return
 	}
-	b.waiting = append(b.waiting, mark{r, b.maps.rank[r]})
+	b.waiting = append(b.waiting, mark{r, b.maps.rank[r][0]})
 }
 
 func (b *Buffer) flush() {

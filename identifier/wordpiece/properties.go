@@ -6,7 +6,7 @@ import (
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
 
-// Properties of a code point, from tables.go.
+// Properties of a code point, from tables.txt.
 const (
 	isRemoved     = 1 << iota // clean_text drops it
 	isBlank                   // clean_text makes it a space
@@ -19,43 +19,26 @@ const (
 )
 
 var properties = sync.OnceValue(func() *pieces.Classes {
-	c := pieces.NewClasses().Or(isRemoved, removed).Or(isBlank, blank).Or(isChinese, chinese).
-		Or(isMark, marks).Or(isTransparent, transparent)
-	for r := range tables().stripped {
-		c.OrRune(isStripped, r)
-	}
-	for r := range tables().rank {
-		c.OrRune(isRanked, r)
-	}
-	for r := range tables().lowered {
-		c.OrRune(isLowered, r)
+	c := pieces.NewClasses().Or(isRemoved, "removed").Or(isBlank, "blank").Or(isChinese, "chinese").
+		Or(isMark, "marks").Or(isTransparent, "transparent")
+	for class, mapping := range map[uint8]map[rune][]rune{isStripped: tables().stripped, isRanked: tables().rank,
+		isLowered: tables().lowered} {
+		for r := range mapping {
+			c.OrRune(class, r)
+		}
 	}
 	return c
 })
 
+// mappings say what becomes of code points.
 type mappings struct {
 	stripped, lowered map[rune][]rune
-	rank              map[rune]uint8
+	rank              map[rune][]rune // one number each: the place in the order of marks
 }
 
 var tables = sync.OnceValue(func() mappings {
-	m := mappings{stripped: expand(stripped), lowered: expand(lowered), rank: map[rune]uint8{}}
-	for i := 0; i < len(ranks); i += 2 {
-		m.rank[ranks[i]] = uint8(ranks[i+1])
-	}
-	return m
+	return mappings{pieces.Mapping("stripped"), pieces.Mapping("lowered"), pieces.Mapping("ranks")}
 })
-
-// expand reads a table of code point, length and replacement.
-func expand(table []rune) map[rune][]rune {
-	m := map[rune][]rune{}
-	for i := 0; i < len(table); {
-		n := int(table[i+1])
-		m[table[i]] = table[i+2 : i+2+n]
-		i += 2 + n
-	}
-	return m
-}
 
 // Classes that words are cut by.
 const (
@@ -65,5 +48,5 @@ const (
 )
 
 var cuts = sync.OnceValue(func() *pieces.Classes {
-	return pieces.NewClasses().Or(isSpace, spaces).Or(isPunctuation, punctuation)
+	return pieces.NewClasses().Or(isSpace, "separators").Or(isPunctuation, "punctuation")
 })

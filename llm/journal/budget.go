@@ -75,11 +75,7 @@ func (j *Journal) Spent() (Spent, error) {
 	if err != nil {
 		return Spent{}, explainFault(j.path, err)
 	}
-	var sum account
-	for _, a := range perModel {
-		sum.addAccount(*a)
-	}
-	s := sum.toSpent()
+	s := spentOf(perModel)
 	s.Currency, err = j.currency()
 	return s, err
 }
@@ -107,6 +103,15 @@ func (a *account) addAccount(d account) {
 	a.unpricedOutput = addCapped(a.unpricedOutput, d.unpricedOutput)
 	a.overruns = addCapped(a.overruns, d.overruns)
 	a.changed = true
+}
+
+// spentOf sums accounts up, without their currency.
+func spentOf(perModel map[string]*account) Spent {
+	var sum account
+	for _, a := range perModel {
+		sum.addAccount(*a)
+	}
+	return sum.toSpent()
 }
 
 // toSpent gives a as a Spent without currency.

@@ -145,20 +145,18 @@ func (s *store) replyPart(from int64, n int) (replies []*storedReply, last int64
 		Scan(&last); err != nil {
 		return nil, 0, err
 	}
-	rows, err := s.conn.QueryContext(background, "SELECT "+replyColumns+
-		", NULL FROM reply WHERE rowid > ? AND rowid <= ?", from, last)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for rows, err := range eachRow(s.conn.QueryContext(background, "SELECT "+replyColumns+
+		", NULL FROM reply WHERE rowid > ? AND rowid <= ?", from, last)) {
+		if err != nil {
+			return nil, 0, err
+		}
 		r, err := scanReply(rows, false)
 		if err != nil {
 			return nil, 0, err
 		}
 		replies = append(replies, r)
 	}
-	return replies, last, rows.Err()
+	return replies, last, nil
 }
 
 // checkIntegrity compares pages and indexes, so that no reply is missing unnoticed, and what is small with its
@@ -174,12 +172,10 @@ func (s *store) checkIntegrity() error {
 	if _, err := readAccounts(s.conn.QueryContext(background, listAccounts)); err != nil {
 		return err
 	}
-	rows, err := s.conn.QueryContext(background, "SELECT name, value, checksum FROM setting")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for rows, err := range eachRow(s.conn.QueryContext(background, "SELECT name, value, checksum FROM setting")) {
+		if err != nil {
+			return err
+		}
 		var name, value string
 		var sum []byte
 		if err := rows.Scan(&name, &value, &sum); err != nil {
@@ -189,5 +185,5 @@ func (s *store) checkIntegrity() error {
 			return fmt.Errorf("setting %.20q: %w", name, errDamaged)
 		}
 	}
-	return rows.Err()
+	return nil
 }

@@ -76,14 +76,12 @@ func (t *transaction) isTaken(k pendingKey) (taken bool, err error) {
 func (t *transaction) readClaims() error {
 	c := &t.claims
 	c.others = map[pendingKey]bool{}
-	rows, err := t.conn.QueryContext(background, "SELECT owner, machine, pid, expires, calls FROM claim WHERE owner <> ?",
-		c.owner)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var ended []int64
-	for rows.Next() {
+	for rows, err := range eachRow(t.conn.QueryContext(background,
+		"SELECT owner, machine, pid, expires, calls FROM claim WHERE owner <> ?", c.owner)) {
+		if err != nil {
+			return err
+		}
 		var owner, expires int64
 		var machine string
 		var pid int
@@ -106,9 +104,6 @@ func (t *transaction) readClaims() error {
 			copy(k.id[:], calls)
 			c.others[k] = true
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
 	}
 	for _, owner := range ended {
 		if _, err := t.conn.ExecContext(background, "DELETE FROM claim WHERE owner = ?", owner); err != nil {

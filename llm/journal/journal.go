@@ -172,21 +172,12 @@ func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
 
 // rejectReplies marks the replies of an attempt and of later ones that have a text.
 func (t *transaction) rejectReplies(id callID, attempt int, text string) error {
-	rows, err := t.toReject.QueryContext(background, id[:], attempt, text)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var found []*storedReply
-	for rows.Next() {
-		s, err := scanReply(rows, true)
+	var found []*storedReply // a table must not be changed while it is read
+	for s, err := range eachReply(t.toReject.QueryContext(background, id[:], attempt, text)) {
 		if err != nil {
 			return err
 		}
 		found = append(found, s)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
 	}
 	for _, s := range found {
 		s.rejected = 1
@@ -356,13 +347,7 @@ func (c *Client) lookup(id callID, attempt int) (*llm.Reply, error) {
 // findReply is the first reply of an attempt or a later one that is not rejected; else, if rejected is set, the
 // rejected one of the attempt; nil if there is none. All that it passes over must be as it was written, too.
 func (s *store) findReply(id callID, attempt int, rejected bool) (reply *llm.Reply, err error) {
-	rows, err := s.getReply.QueryContext(background, id[:], attempt)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		stored, err := scanReply(rows, true)
+	for stored, err := range eachReply(s.getReply.QueryContext(background, id[:], attempt)) {
 		if err != nil {
 			return nil, err
 		}
@@ -373,5 +358,5 @@ func (s *store) findReply(id callID, attempt int, rejected bool) (reply *llm.Rep
 			reply = &stored.reply
 		}
 	}
-	return reply, rows.Err()
+	return reply, nil
 }

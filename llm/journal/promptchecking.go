@@ -20,12 +20,11 @@ func (s *store) verifyPrompts() (n int, err error) {
 		return 0, err
 	}
 	defer hashes.Close()
-	rows, err := s.conn.QueryContext(background, "SELECT row_id, about, call, messages, checksum FROM prompt")
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for ; rows.Next(); n++ {
+	for rows, err := range eachRow(s.conn.QueryContext(background,
+		"SELECT row_id, about, call, messages, checksum FROM prompt")) {
+		if err != nil {
+			return n, err
+		}
 		k := &keptPrompt{}
 		var id, messages, sum []byte
 		if err = rows.Scan(&k.row, &k.about, &id, &messages, &sum); err == nil {
@@ -35,17 +34,16 @@ func (s *store) verifyPrompts() (n int, err error) {
 		if err != nil {
 			return n, fmt.Errorf("a prompt about row %.60q: %w: %w", k.row, errDamaged, err)
 		}
+		n++
 	}
-	return n, rows.Err()
+	return n, nil
 }
 
 func (s *store) verifyParts() error {
-	rows, err := s.conn.QueryContext(background, "SELECT number, hash, size, text FROM part")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for rows, err := range eachRow(s.conn.QueryContext(background, "SELECT number, hash, size, text FROM part")) {
+		if err != nil {
+			return err
+		}
 		var number, size int64
 		var hash, packed []byte
 		if err = rows.Scan(&number, &hash, &size, &packed); err == nil {
@@ -55,7 +53,7 @@ func (s *store) verifyParts() error {
 			return fmt.Errorf("part %d of the prompts: %w: %w", number, errDamaged, err)
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // partHashes finds the hashes of parts, whose texts were compared with them before.

@@ -69,14 +69,12 @@ func (s *store) readPrompts(row string) ([]Prompt, error) {
 	if err := s.reader.QueryRowContext(background, hasPrompts).Scan(&there); err != nil || !there {
 		return nil, err
 	}
-	rows, err := s.reader.QueryContext(background, `SELECT about, call, messages, checksum FROM prompt WHERE row_id = ?
-		ORDER BY about, (SELECT min(rowid) FROM reply WHERE reply.call = prompt.call)`, row)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var all []Prompt
-	for rows.Next() {
+	for rows, err := range eachRow(s.reader.QueryContext(background, `SELECT about, call, messages, checksum FROM prompt
+		WHERE row_id = ? ORDER BY about, (SELECT min(rowid) FROM reply WHERE reply.call = prompt.call)`, row)) {
+		if err != nil {
+			return nil, err
+		}
 		k := &keptPrompt{row: row}
 		var id, messages, sum []byte
 		if err := rows.Scan(&k.about, &id, &messages, &sum); err != nil {
@@ -89,7 +87,7 @@ func (s *store) readPrompts(row string) ([]Prompt, error) {
 		}
 		all = append(all, *p)
 	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // readPrompt puts the parts of a prompt together, and adds its replies.
@@ -179,17 +177,11 @@ func (s *store) readPart(number int64) (hash partHash, text string, err error) {
 
 // readReplies reads all replies to a call.
 func (s *store) readReplies(id callID) (all []PromptReply, err error) {
-	rows, err := s.getReply.QueryContext(background, id[:], 0)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scanReply(rows, true)
+	for r, err := range eachReply(s.getReply.QueryContext(background, id[:], 0)) {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, PromptReply{r.reply, r.rejected != 0})
 	}
-	return all, rows.Err()
+	return all, nil
 }

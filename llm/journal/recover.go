@@ -302,11 +302,7 @@ func (r *recoverer) writeSums(t *transaction) error {
 	}
 	added := r.raiseSums(t)
 	r.found.Added = added.toSpent()
-	var all account
-	for _, a := range t.perModel {
-		all.addAccount(*a)
-	}
-	r.found.Spent = all.toSpent()
+	r.found.Spent = spentOf(t.perModel)
 	if r.currency != nil {
 		r.found.Spent.Currency = *r.currency
 	}
@@ -315,12 +311,11 @@ func (r *recoverer) writeSums(t *transaction) error {
 
 // sumReplies sums up what the copied replies used, as far as their endpoints said.
 func (r *recoverer) sumReplies(t *transaction) error {
-	rows, err := t.conn.QueryContext(background, "SELECT model, input, output, rejected FROM reply")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for rows, err := range eachRow(t.conn.QueryContext(background,
+		"SELECT model, input, output, rejected FROM reply")) {
+		if err != nil {
+			return err
+		}
 		var model string
 		var rejected int
 		a := account{calls: 1}
@@ -334,7 +329,7 @@ func (r *recoverer) sumReplies(t *transaction) error {
 		r.found.Replies++
 		r.found.Rejected += rejected
 	}
-	return rows.Err()
+	return nil
 }
 
 // copyCurrency copies the currency. Without it, costs say nothing: their tokens are priced anew.

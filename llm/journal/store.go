@@ -255,19 +255,18 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 }
 
 func scanAccounts(rows *sql.Rows, err error, checked bool) (map[string]*account, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	perModel := map[string]*account{}
-	for rows.Next() {
+	for rows, err := range eachRow(rows, err) {
+		if err != nil {
+			return nil, err
+		}
 		model, a, err := scanAccount(rows, checked)
 		if err != nil {
 			return nil, err
 		}
 		perModel[model] = a
 	}
-	return perModel, rows.Err()
+	return perModel, nil
 }
 
 // scanAccount reads a row of listAccounts, and compares it with its checksum where it has to have one.

@@ -191,22 +191,14 @@ func (s *store) verifyAll() (*Contents, error) {
 		return nil, err
 	}
 	c := &Contents{}
-	rows, err := s.conn.QueryContext(background, "SELECT "+replyColumns+", checksum FROM reply")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scanReply(rows, true)
+	for r, err := range eachReply(s.conn.QueryContext(background, "SELECT "+replyColumns+", checksum FROM reply")) {
 		if err != nil {
 			return nil, err
 		}
 		c.Replies++
 		c.Rejected += int(r.rejected)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
+	var err error
 	if c.Prompts, err = s.verifyPrompts(); err != nil {
 		return nil, err
 	}
@@ -214,11 +206,7 @@ func (s *store) verifyAll() (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sum account
-	for _, a := range perModel {
-		sum.addAccount(*a)
-	}
-	c.Spent = sum.toSpent()
+	c.Spent = spentOf(perModel)
 	err = s.conn.QueryRowContext(background, readCurrency).Scan(&c.Spent.Currency)
 	t := &transaction{store: s}
 	return c, errors.Join(err, t.readClaims())

@@ -1,14 +1,12 @@
 package judging
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/vendor"
 )
 
 // shortestKey is how long, in bytes, a key is that is taken out of replies: a shorter one may be an ordinary word.
@@ -31,23 +29,11 @@ func (o *Options) redactKeys(c llm.Client) llm.Client {
 	})
 }
 
-// keyReplacer replaces keys, as they are and as JSON and addresses spell them, the longest first.
+// keyReplacer takes the keys of all models out of texts.
 func (o *Options) keyReplacer() *strings.Replacer {
-	var forms []string
+	var keys []string
 	for i := range o.Models {
-		for _, key := range o.Models[i].Endpoint.Keys() {
-			if len(key) < shortestKey {
-				continue
-			}
-			quoted, _ := json.Marshal(key) // a text has no error
-			inJSON := strings.Trim(string(quoted), `"`)
-			forms = append(forms, key, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), url.QueryEscape(key), url.PathEscape(key))
-		}
+		keys = append(keys, o.Models[i].Endpoint.Keys()...)
 	}
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	var pairs []string
-	for _, form := range slices.Compact(forms) {
-		pairs = append(pairs, form, "[key]")
-	}
-	return strings.NewReplacer(pairs...)
+	return vendor.Hide(slices.DeleteFunc(keys, func(key string) bool { return len(key) < shortestKey }), "[key]")
 }

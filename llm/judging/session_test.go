@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/llm/vendor"
 )
@@ -80,7 +81,7 @@ func TestSession(t *testing.T) {
 	usage, err := s.Usage()
 	if err != nil || usage.ThisRun.Calls != 1 || usage.ByJudge["claude"] != usage.ThisRun ||
 		usage.ByJudge["gpt"] != (Used{}) ||
-		usage.Prices["claude-x"] != nil || *usage.Prices["gpt"] != (Price{1, 2}) ||
+		usage.Prices["claude-x"] != nil || *usage.Prices["gpt"] != (journal.Price{Input: 1, Output: 2}) ||
 		usage.Rejected["claude"] != "json_schema, seed" {
 		t.Errorf("%+v, %v", usage, err)
 	}

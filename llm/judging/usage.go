@@ -24,22 +24,16 @@ func usedOf(s journal.Spent) Used { return Used{s.Calls, s.Input, s.Output, s.Co
 
 // Usage is what models used, for the record of a run.
 type Usage struct {
-	ThisRun   Used              `json:"this_run"`
-	ByJudge   map[string]Used   `json:"by_judge"`
-	Journal   Used              `json:"journal"` // by all runs with this journal
-	Budget    journal.Budget    `json:"budget"`
-	Currency  string            `json:"currency,omitempty"`
-	PriceDate string            `json:"price_date,omitempty"`
-	Prices    map[string]*Price `json:"prices"`             // by model, per million tokens; null is not known
-	Rejected  map[string]string `json:"rejected,omitempty"` // options that calls of a judge left out
+	ThisRun   Used                      `json:"this_run"`
+	ByJudge   map[string]Used           `json:"by_judge"`
+	Journal   Used                      `json:"journal"` // by all runs with this journal
+	Budget    journal.Budget            `json:"budget"`
+	Currency  string                    `json:"currency,omitempty"`
+	PriceDate string                    `json:"price_date,omitempty"`
+	Prices    map[string]*journal.Price `json:"prices"`             // by model, per million tokens; null is not known
+	Rejected  map[string]string         `json:"rejected,omitempty"` // options that calls of a judge left out
 	// Answered are other models that replies name, by judge; at most 8 each.
 	Answered map[string][]string `json:"answered,omitempty"`
-}
-
-// Price is what a model costs per million tokens.
-type Price struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
 }
 
 // Used is what the finished calls of this Session used.
@@ -69,7 +63,7 @@ func (s *Session) Usage() (*Usage, error) {
 	}
 	u := &Usage{
 		ThisRun: s.Used(), ByJudge: map[string]Used{}, Journal: usedOf(now), Budget: s.o.Budget, Currency: now.Currency,
-		PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*Price{}, Rejected: map[string]string{},
+		PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*journal.Price{}, Rejected: map[string]string{},
 		Answered: map[string][]string{},
 	}
 	for i := range s.o.Models {
@@ -77,7 +71,7 @@ func (s *Session) Usage() (*Usage, error) {
 		u.ByJudge[m.Name] = s.usedBy(i)
 		u.Prices[m.Model] = nil
 		if p, ok := s.prices.Models[m.Model]; ok {
-			u.Prices[m.Model] = &Price{p.Input, p.Output}
+			u.Prices[m.Model] = &p
 		}
 		if names := s.clients[i].answered.list(); len(names) > 0 {
 			u.Answered[m.Name] = names

@@ -189,12 +189,19 @@ func (b *builder) readFloats(name string) ([]float32, error) {
 // plain adds a tensor of the checkpoint unchanged, in the type that the graph computes in.
 func (b *builder) plain(name string, dims ...int64) string {
 	name, dims = b.findWeight(name, dims...)
-	return b.addTensor(name, b.elem(), dims, func(e *emitter) error {
-		v, err := b.readFloats(name)
+	return b.addWeight(name, "", b.elem(), dims, b.inBlocks)
+}
+
+// addWeight adds an initializer whose numbers write makes of a tensor of the checkpoint. Its name is the tensor's, with
+// suffix behind it.
+func (b *builder) addWeight(tensor, suffix string, elem int, dims []int64,
+	write func(*emitter, []float32) error) string {
+	return b.addTensor(tensor+suffix, elem, dims, func(e *emitter) error {
+		v, err := b.readFloats(tensor)
 		if err != nil {
 			return err
 		}
-		return named(name, b.inBlocks(e, v))
+		return named(tensor, write(e, v))
 	})
 }
 
@@ -234,18 +241,14 @@ func (b *builder) joined(length int64, names ...string) string {
 // transposed adds the weights of torch's Linear, [out, in], in the shape that MatMul takes: [in, out].
 func (b *builder) transposed(name string, out, in int64) string {
 	name, _ = b.findWeight(name, out, in)
-	return b.addTensor(name, b.elem(), []int64{in, out}, func(e *emitter) error {
-		v, err := b.readFloats(name)
-		if err != nil {
-			return err
-		}
+	return b.addWeight(name, "", b.elem(), []int64{in, out}, func(e *emitter, v []float32) error {
 		column := make([]float32, out)
 		for i := range in {
 			for o := range out {
 				column[o] = v[o*in+i]
 			}
 			if err := b.emitFloats(e, column); err != nil {
-				return named(name, err)
+				return err
 			}
 		}
 		return nil

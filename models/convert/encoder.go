@@ -49,12 +49,8 @@ func (b *builder) embeddings() string {
 }
 
 func (b *builder) firstRow(name string) string {
-	return b.addTensor(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
-		v, err := b.readFloats(name)
-		if err != nil {
-			return err
-		}
-		return named(name, b.emitFloats(e, v[:b.EmbeddingSize]))
+	return b.addWeight(name, "", b.elem(), []int64{b.EmbeddingSize}, func(e *emitter, v []float32) error {
+		return b.emitFloats(e, v[:b.EmbeddingSize])
 	})
 }
 

@@ -110,7 +110,7 @@ func (g *export) parse(model protobuf.Message) error {
 		case 1:
 			err = g.addNode(f.Body)
 		case 5:
-			_, err = g.addTensor(f.Body, "")
+			err = g.addTensor(f.Body, "")
 		case 11, 12:
 			to := map[int]*[]string{11: &g.inputs, 12: &g.outputs}[f.Number]
 			err = f.Body.Visit(func(f protobuf.Field) (err error) {
@@ -205,7 +205,7 @@ func (g *export) addAttribute(n *node, m protobuf.Message) error {
 			}
 		case 5:
 			if n.op == "Constant" && len(n.out) == 1 {
-				_, err = g.addTensor(f.Body, n.out[0])
+				err = g.addTensor(f.Body, n.out[0])
 			}
 		case 8:
 			var more []int64
@@ -220,7 +220,7 @@ func (g *export) addAttribute(n *node, m protobuf.Message) error {
 
 // addTensor reads a TensorProto: dims = 1, data_type = 2, float_data = 4, int64_data = 7, name = 8, raw_data = 9,
 // external_data = 13. Where as is not "", that is its name.
-func (g *export) addTensor(m protobuf.Message, as string) (*initializer, error) {
+func (g *export) addTensor(m protobuf.Message, as string) error {
 	t := &initializer{external: map[string]string{}}
 	err := m.Visit(func(f protobuf.Field) (err error) {
 		var more []int64
@@ -246,7 +246,7 @@ func (g *export) addTensor(m protobuf.Message, as string) (*initializer, error) 
 		t.name = as
 	}
 	g.tensors[t.name] = t
-	return t, err
+	return err
 }
 
 // readEntry reads a StringStringEntryProto: key = 1, value = 2.

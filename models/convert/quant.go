@@ -29,11 +29,7 @@ func quantizeValue(v, scale float32) int8 {
 func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
 	name, _ = b.findWeight(name, rows, width)
 	var scales []float32
-	codes := b.addTensor(name+".int8", elemInt8, dims, func(e *emitter) error {
-		v, err := b.readFloats(name)
-		if err != nil {
-			return err
-		}
+	codes := b.addWeight(name, ".int8", elemInt8, dims, func(e *emitter, v []float32) error {
 		scales = make([]float32, rows)
 		line := make([]int8, width)
 		for o := range rows {
@@ -54,11 +50,7 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantized {
 	name, _ = b.findWeight(name, out, in)
 	var scales []float32
-	codes := b.addTensor(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
-		v, err := b.readFloats(name)
-		if err != nil {
-			return err
-		}
+	codes := b.addWeight(name, ".int8", elemInt8, []int64{in, out}, func(e *emitter, v []float32) error {
 		scales = make([]float32, out)
 		for o := range out {
 			d.multiply(v[o*in : (o+1)*in])

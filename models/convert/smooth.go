@@ -224,11 +224,8 @@ func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 		return ""
 	}
 	weight, _ := b.findWeight(b.name(name+".weight"), out, in)
-	rows := b.addTensor(weight+".apart", elemFloat, []int64{int64(len(left)), out}, func(e *emitter) error {
-		v, err := b.readFloats(weight)
-		if err != nil {
-			return err
-		}
+	shape := []int64{int64(len(left)), out}
+	rows := b.addWeight(weight, ".apart", elemFloat, shape, func(e *emitter, v []float32) error {
 		row := make([]float32, out)
 		for _, i := range left {
 			for o := range out {

@@ -35,50 +35,36 @@ func New(dir string) *Set {
 
 // Count gives how often the id came, this time included.
 func (s *Set) Count(id Hash) (int, error) {
-	n, err := s.get(id)
-	if err == nil {
-		err = s.put(id, n+1)
-	}
-	return int(n + 1), err
-}
-
-func (s *Set) get(id Hash) (int64, error) {
-	if s.table == nil {
-		return s.small[id], nil
-	}
-	_, n, err := s.find(id)
-	return n, err
-}
-
-func (s *Set) put(id Hash, n int64) error {
-	if s.table == nil {
-		s.small[id] = n
-		if len(s.small) < s.limit {
-			return nil
+	if s.table != nil {
+		if 4*s.used >= 3*s.slots {
+			if err := s.grow(); err != nil {
+				return 0, err
+			}
 		}
-		return s.spill()
+		return s.add(id, 1)
 	}
-	if 4*s.used >= 3*s.slots {
-		if err := s.grow(); err != nil {
-			return err
-		}
+	s.small[id]++
+	n := int(s.small[id])
+	if len(s.small) < s.limit {
+		return n, nil
 	}
-	return s.store(id, n)
+	return n, s.spill()
 }
 
-func (s *Set) store(id Hash, n int64) error {
+// add adds n to the number of an id in the table, and gives the sum.
+func (s *Set) add(id Hash, n int64) (int, error) {
 	at, old, err := s.find(id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if old == 0 {
 		s.used++
 	}
 	var slot [slotSize]byte
 	copy(slot[:], id[:])
-	binary.LittleEndian.PutUint64(slot[16:], uint64(n))
+	binary.LittleEndian.PutUint64(slot[16:], uint64(old+n))
 	_, err = s.table.WriteAt(slot[:], int64(at)*slotSize)
-	return err
+	return int(old + n), err
 }
 
 // find gives the id's slot, or the empty one that it goes into, and its number.
@@ -112,7 +98,7 @@ func (s *Set) spill() error {
 		return err
 	}
 	for id, n := range s.small {
-		if err := s.store(id, n); err != nil {
+		if _, err := s.add(id, n); err != nil {
 			return err
 		}
 	}
@@ -134,7 +120,7 @@ func (s *Set) grow() error {
 		}
 		for slot := block; len(slot) > 0; slot = slot[slotSize:] {
 			if n := int64(binary.LittleEndian.Uint64(slot[16:slotSize])); n != 0 {
-				if err := s.store(Hash(slot[:16]), n); err != nil {
+				if _, err := s.add(Hash(slot[:16]), n); err != nil {
 					return err
 				}
 			}

@@ -13,13 +13,9 @@ const blockSize = 256
 // NewClasses returns classes that are 0 everywhere.
 func NewClasses() *Classes { return &Classes{blocks: make([][blockSize]uint8, 1)} }
 
-// Or sets the bits of class on each range; ranges alternates first and last code points.
-func (c *Classes) Or(class uint8, ranges []rune) *Classes {
-	for i := 0; i < len(ranges); i += 2 {
-		for r := ranges[i]; r <= ranges[i+1]; r++ {
-			c.OrRune(class, r)
-		}
-	}
+// Or sets the bits of class on the code points of a table.
+func (c *Classes) Or(class uint8, table string) *Classes {
+	Points(table, func(r rune) { c.OrRune(class, r) })
 	return c
 }
 

@@ -1,4 +1,4 @@
-// Package pieces holds what both encoders need to be fast: tables of encoded pieces, and a trie over a vocabulary.
+// Package pieces holds what the encoders share: tables of encoded pieces, a trie over a vocabulary, tables of Unicode.
 package pieces
 
 import (

@@ -80,10 +80,30 @@ func TestTrie(t *testing.T) {
 }
 
 func TestClasses(t *testing.T) {
-	c := NewClasses().Or(1, []rune{'a', 'c', 0x10ffff, 0x10ffff}).Or(2, []rune{'c', 'd'})
+	c := NewClasses()
+	for class, points := range map[uint8]string{1: "abc\U0010ffff", 2: "cd"} {
+		for _, r := range points {
+			c.OrRune(class, r)
+		}
+	}
 	for r, want := range map[rune]uint8{'`': 0, 'a': 1, 'c': 3, 'd': 2, 0x3000: 0, 0x10ffff: 1} {
 		if got := c.Of(r); got != want {
 			t.Errorf("%U: %d", r, got)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	c := NewClasses().Or(1, "numbers").Or(2, "chinese")
+	for r, want := range map[rune]uint8{'/': 0, '0': 1, '9': 1, ':': 0, 0xb9: 1, 0x3400: 2, 0x4dbf: 2, 0x4dc0: 0} {
+		if got := c.Of(r); got != want {
+			t.Errorf("%U: %d", r, got)
+		}
+	}
+	lowered := Mapping("lowered")
+	for r, want := range map[rune]string{'A': "a", 0x130: "i\u0307", 'a': ""} {
+		if got := string(lowered[r]); got != want {
+			t.Errorf("%c: %q", r, got)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func New(o vendor.Options, api API) *Endpoint {
 		e.http.Transport = manyConnections()
 	}
 	e.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	e.secrets = strings.NewReplacer(secrets(o)...)
+	e.secrets = vendor.Hide(secrets(o), hidden)
 	return e
 }
 

@@ -1,11 +1,8 @@
 package endpoint
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,27 +52,15 @@ func (e *Endpoint) removeSecrets(s string) string {
 	return s
 }
 
-// secrets are pairs for a Replacer: the key, the headers' values and the words in them, as they are and as an
-// endpoint may quote them, the longest first.
+// secrets are the key, the headers' values and the words in them.
 func secrets(o vendor.Options) []string {
 	words := []string{o.Key}
 	for _, value := range o.Headers {
 		words = append(words, value)
 		words = append(words, strings.Fields(value)...)
 	}
-	words = slices.DeleteFunc(words, func(s string) bool {
+	return slices.DeleteFunc(words, func(s string) bool {
 		// shorter ones are versions and names: replacing them would damage ordinary words
 		return s == "" || s != o.Key && len(s) < 8
 	})
-	var forms []string
-	for _, word := range words {
-		quoted, _ := json.Marshal(word)
-		forms = append(forms, word, strings.Trim(string(quoted), `"`), url.QueryEscape(word), url.PathEscape(word))
-	}
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
-	for _, form := range slices.Compact(forms) {
-		pairs = append(pairs, form, hidden)
-	}
-	return pairs
 }
