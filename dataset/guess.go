@@ -14,7 +14,7 @@ import (
 var synonyms = [][]string{
 	{"passage", "context", "paragraph", "document", "source", "text"},
 	{"answer", "answers", "answer text", "gold answer", "target answer", "correct answer", "right answer",
-		"expected answer"},
+		"expected answer", "reference answer"},
 	{"question", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
 	{"instruction", "prompt", "input", "query"},
 	{"response", "output", "completion", "prediction", "generated text", "model output"},

@@ -43,6 +43,8 @@ func (r *Reader) findIDColumns(first *Row) error {
 	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
 	case given == nil && (isNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
 		r.id = recorded
+	case given == nil && lacks(ColumnID):
+		r.takeSpelledID(first)
 	case given == nil:
 	case isNoID(given) || !slices.ContainsFunc(given, lacks):
 		r.id = given
@@ -55,6 +57,16 @@ func (r *Reader) findIDColumns(first *Row) error {
 		r.id = nil
 	}
 	return nil
+}
+
+// takeSpelledID takes a column such as ID.
+func (r *Reader) takeSpelledID(first *Row) {
+	i := slices.IndexFunc(first.Columns(), func(c string) bool { return strings.EqualFold(c, ColumnID) })
+	if i < 0 {
+		return
+	}
+	r.id = []string{first.Columns()[i]}
+	r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it (--id none takes none)", ColumnID, r.id[0]))
 }
 
 // takeIDColumns takes those that were given, or the usual one, be they there or not.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
@@ -35,15 +36,18 @@ func (e *env) encoder(name string) (string, error) {
 	return to, nil
 }
 
-// startFrom sets what --start names: a model that chooses the first batch, or, where a model inside the program was
-// trained for another task than the workspace's, the encoder with which training begins.
+// startFrom sets what --start names: a model that chooses the first batch, and, of one inside the program, its encoder,
+// with which training begins. One that was trained for another task gives the encoder alone.
 func (e *env) startFrom(start string, o *refine.InitOptions) error {
 	fits, err := e.machine().DefaultFor(o.Taxonomy)
 	if err != nil {
 		return err
 	}
 	o.Start = start
-	if start == refine.StartDefault && fits == nil {
+	switch {
+	case fits != nil && (start == "" || start == refine.StartDefault):
+		start, _, _ = strings.Cut(fits.Taxonomy, "@")
+	case start == refine.StartDefault:
 		start = taxonomy.Builtins()[0]
 	}
 	_, trained, err := e.machine().Trained(start)

@@ -65,11 +65,13 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o, err := trainOptions(ctx, e, w)
-	if err := errors.Join(s.CheckRows(), err); err != nil {
-		return err
-	}
+	err = errors.Join(s.CheckRows(), err)
 	if ctx.Bool("dry-run") {
-		return printResult(ctx, e, w.Plan(o.Trainer, o.Encoder, s.Training.Rows, cmp.Or(s.Dev, s.Random)))
+		plan := w.Plan(o.Trainer, cmp.Or(o.Encoder, w.Config.Train.Encoder), s.Training.Rows, cmp.Or(s.Dev, s.Random))
+		return errors.Join(printResult(ctx, e, plan), err)
+	}
+	if err != nil {
+		return err
 	}
 	o.Again, o.Finish = ctx.Bool("again"), ctx.Bool("finish")
 	m, err := w.Train(ctx.Context, o)

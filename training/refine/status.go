@@ -198,7 +198,13 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 			b.Deciding = w.deciding(id, n)
 		}
 	}
-	return b, errors.Join(err, w.countAnswers(&b))
+	err = errors.Join(err, w.countAnswers(&b))
+	if n := len(merges); n > 0 { // answers that came as files too
+		for _, r := range merges[n-1].Reviewers {
+			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
+		}
+	}
+	return b, err
 }
 
 // countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.

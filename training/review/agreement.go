@@ -144,6 +144,7 @@ func (g *gathered) reviewers() []Reviewer {
 	}
 	out := []Reviewer{}
 	for _, r := range all {
+		r.Missing = len(g.f.All) - r.Answered - r.Skipped
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b Reviewer) int { return cmp.Compare(a.Name, b.Name) })
@@ -171,6 +172,9 @@ const shownDiffer = 5
 // Summary is what the reviewer did, in a line.
 func (r *Reviewer) Summary() string {
 	text := fmt.Sprintf("%s, %d skipped", words.Plural(r.Answered, "answer", "answers"), r.Skipped)
+	if r.Missing > 0 {
+		text += fmt.Sprintf(", %d not answered", r.Missing)
+	}
 	if r.Control == 0 {
 		return text
 	}

@@ -47,6 +47,7 @@ type Reviewer struct {
 	Name     string   `json:"name"`
 	Answered int      `json:"answered"` // items decided, control rows included
 	Skipped  int      `json:"skipped"`
+	Missing  int      `json:"not_answered"`     // items of which nothing is said, control rows included
 	Control  int      `json:"control"`          // control rows decided whose other item was decided too
 	Same     int      `json:"same"`             // of these, with the same labels both times
 	Differ   []string `json:"differ,omitempty"` // control rows with other labels the second time; the first answer stands

@@ -220,7 +220,7 @@ func TestMergeSkips(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faultText(faults))
 	}
-	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1}) ||
+	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1, Missing: 2}) ||
 		len(out.Decided) != 0 {
 		t.Errorf("%+v, decided %v", got, out.Decided)
 	}
