@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
-	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -36,6 +35,10 @@ func (e *env) encoder(name string) (string, error) {
 	return to, nil
 }
 
+// encoderForOthers is the task of the encoder with which training begins for a task that no model inside the program
+// fits: it has read texts of all kinds.
+const encoderForOthers = "instruction-following"
+
 // startFrom sets what --start names: a model that chooses the first batch, and, of one inside the program, its encoder,
 // with which training begins. One that was trained for another task gives the encoder alone.
 func (e *env) startFrom(start string, o *refine.InitOptions) error {
@@ -48,7 +51,7 @@ func (e *env) startFrom(start string, o *refine.InitOptions) error {
 	case fits != nil && (start == "" || start == refine.StartDefault):
 		start, _, _ = strings.Cut(fits.Taxonomy, "@")
 	case start == refine.StartDefault:
-		start = taxonomy.Builtins()[0]
+		start = encoderForOthers
 	}
 	_, trained, err := e.machine().Trained(start)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -41,8 +42,8 @@ a labelled file without such a column is read by the field's own name.`,
 				Usage: "field or column that rows share, `FIELD`, or none (default: the taxonomy's group field, else its last one)"},
 			&cli.StringFlag{Name: "start",
 				Usage: "`MODEL` before the first iteration, as in --model, or none (default: the one inside the program, where " +
-					"it fits the taxonomy). For another taxonomy default, question-generation or instruction-following has " +
-					"training begin with the encoder of that model"},
+					"it fits the taxonomy). For another taxonomy question-generation or instruction-following has " +
+					"training begin with the encoder of that model; default is the latter"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
 			jsonFlag()),
 		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
@@ -74,10 +75,14 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	for _, warning := range made.Warnings() {
 		fmt.Fprintf(e.Err, "warning: %s\n", warning)
 	}
-	if e.Quiet && !ctx.Bool("json") {
-		return nil
+	if !e.Quiet || ctx.Bool("json") {
+		err = printResult(ctx, e, made)
 	}
-	return printResult(ctx, e, made)
+	if n := made.Rejected - made.Duplicates; err == nil && n > 0 {
+		err = exit.With(exit.Incomplete, fmt.Errorf("the workspace is made, without %s: *.rejected.jsonl in it have them, "+
+			"each with its reason", words.Plural(n, "row", "rows")))
+	}
+	return err
 }
 
 func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {

@@ -34,13 +34,13 @@ func TestProgressTime(t *testing.T) {
 	}{
 		{Progress{Step: 1, Epoch: 1, Loss: 1}, "x: step 1, epoch 1, loss 1.0000", ""},
 		{Progress{Step: 10, Steps: 30, Epoch: 1, Loss: 1, Seconds: 20},
-			"x: step 10 of at most 30, epoch 1, loss 1.0000, at most 40 s left",
-			"training the x takes at most 60 s: 30 steps of 2 s"},
+			"x: step 10 of at most 30, epoch 1, loss 1.0000, about 40 s left",
+			"training the x takes about 60 s: 30 steps of 2 s"},
 		{Progress{Step: 10, Steps: 1000, Epoch: 1, Dev: &dev, Seconds: 20}, "x: step 10 of at most 1000, epoch 1, " +
-			"loss 0.0000, micro-F1 0.500 on the development rows, at most 33 min left",
-			"training the x takes at most 33 min: 1000 steps of 2 s"},
+			"loss 0.0000, micro-F1 0.500 on the development rows, about 33 min left",
+			"training the x takes about 33 min: 1000 steps of 2 s"},
 		{Progress{Step: 10, Steps: 10, Seconds: 2e4}, "x: step 10 of at most 10, epoch 0, loss 0.0000",
-			"training the x takes at most 5.6 h: 10 steps of 2e+03 s"},
+			"training the x takes about 5.6 h: 10 steps of 2e+03 s"},
 	} {
 		if line, whole := c.p.Text("x"), c.p.TimeText("x"); line != c.line || whole != c.whole {
 			t.Errorf("%q, %q", line, whole)

@@ -42,18 +42,18 @@ func (p *Progress) TimeText(task string) string {
 		return ""
 	}
 	step := p.Seconds / float64(p.Step)
-	return fmt.Sprintf("training the %s takes at most %s: %d steps of %.3g s", task, duration(step*float64(p.Steps)),
+	return fmt.Sprintf("training the %s takes about %s: %d steps of %.3g s", task, duration(step*float64(p.Steps)),
 		p.Steps, step)
 }
 
-// left is how many seconds the steps to come take at most, by those so far; 0 is not known.
+// left is how many seconds all steps to come take, by those so far; 0 is not known.
 func (p *Progress) left() float64 {
 	return p.Seconds / float64(max(p.Step, 1)) * float64(max(p.Steps-p.Step, 0))
 }
 
 func (p *Progress) leftWords() string {
 	if left := p.left(); left > 0 {
-		return fmt.Sprintf(", at most %s left", duration(left))
+		return fmt.Sprintf(", about %s left", duration(left))
 	}
 	return ""
 }
@@ -106,7 +106,7 @@ type Underway struct {
 	Standing
 	Task    string  `json:"task"` // TaskIdentifier or TaskVerifier
 	Running bool    `json:"running"`
-	Left    float64 `json:"seconds_left"` // at most; 0 is not known
+	Left    float64 `json:"seconds_left"` // of all steps, by those so far; 0 is not known
 	dir     string  // of the run
 }
 
@@ -230,6 +230,6 @@ func (p *TrainPlan) timeWords() string {
 		return "no step was measured on this machine yet: training says it after the first ones"
 	}
 	steps := p.Steps[TaskIdentifier] + p.Steps[TaskVerifier]
-	return fmt.Sprintf("at most %s, at the %.2g s that a step took before", duration(p.StepSeconds*float64(steps)),
+	return fmt.Sprintf("about %s, at the %.2g s that a step took before", duration(p.StepSeconds*float64(steps)),
 		p.StepSeconds)
 }

@@ -11,13 +11,14 @@ import (
 
 // chooseThresholds chooses for each error the probability from which it is given. First it takes the one with the
 // highest F1 on rows with known labels; of equally good ones the middle of the widest range, which moves least on new
-// rows. Then it moves them together. A label with fewer rows than minSupport keeps 0.5: of so few, the best is chance.
+// rows. Then it moves them together. A label with fewer rows than minSupport has the one that is best for all labels
+// alike: of so few, its own best is chance.
 func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis,
 	minSupport int) map[string]float64 {
 	d := newDecisions(t, gold, found)
+	d.moveAlike()
 	var chosen []int
 	for k := range t.Types {
-		d.at[k] = 0.5
 		if k == t.NoErrorIndex() || d.support[k] < minSupport {
 			continue
 		}
@@ -67,10 +68,28 @@ func newDecisions(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnos
 	return d
 }
 
+const cuts = 50 // of the thresholds that are tried
+
+// moveAlike gives all types the one threshold with which f1 is highest; of equally good ones that nearest 0.5.
+func (d *decisions) moveAlike() {
+	best, at := -1.0, 0.5
+	for cut := 1; cut < cuts; cut++ {
+		for k := range d.at {
+			d.at[k] = float64(cut) / cuts
+		}
+		f1, x := d.f1(), float64(cut)/cuts
+		if f1 > best+1e-9 || f1 > best-1e-9 && math.Abs(x-0.5) < math.Abs(at-0.5) {
+			best, at = f1, x
+		}
+	}
+	for k := range d.at {
+		d.at[k] = at
+	}
+}
+
 // moveTogether moves the thresholds of some types, one after the other, as long as f1 rises: a label that is given
 // wrongly also takes away No Error, which the best threshold of that label alone does not see.
 func (d *decisions) moveTogether(types []int) {
-	const cuts = 50
 	best := d.f1()
 	for gained := true; gained; {
 		gained = false
