@@ -22,7 +22,7 @@ const (
 	weightEnding                                         = ".weight"
 )
 
-const tokenizerFile = "tokenizer.json"
+const vocabularyFile = "tokenizer.json"
 
 // restorer takes weights out of a graph that Convert wrote, as they were but for rounding.
 type restorer struct{ *export }
@@ -46,7 +46,7 @@ func (r restorer) write(model fs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	tokenizer, err := regularfile.ReadFS(model, tokenizerFile, regularfile.Max)
+	tokenizer, err := regularfile.ReadFS(model, vocabularyFile, regularfile.Max)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (r restorer) write(model fs.FS, dir string) error {
 	}
 	err = r.writeWeights(newEmitter(f), shapes)
 	return explainFault(errors.Join(err, f.Close(), wholefile.Write(filepath.Join(dir, configFile), settings),
-		wholefile.Write(filepath.Join(dir, tokenizerFile), tokenizer)))
+		wholefile.Write(filepath.Join(dir, vocabularyFile), tokenizer)))
 }
 
 // shapes are those of the encoder's weights in a checkpoint, by name. The last layer's key has no bias in the graph,
