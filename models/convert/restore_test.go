@@ -22,7 +22,7 @@ func savedModel(t *testing.T, w weights, precision string, divisors map[string]d
 	if _, err := b.saveFiles(context.Background(), dir, withPrecision(precision)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, tokenizerFile), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, vocabularyFile), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir
