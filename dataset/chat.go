@@ -117,6 +117,17 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	return c.text(field)
 }
 
+// wholeConversation stands between the last turn of the user and all turns.
+const wholeConversation = "\n\nThe whole conversation:\n"
+
+// LastTurn is the last turn of the user in an input that was taken from a conversation of several turns, and any other
+// text as it is: encoders, which were trained on single requests, take a system's prompt and earlier turns for parts of
+// the request.
+func LastTurn(input string) string {
+	last, _, _ := strings.Cut(input, wholeConversation)
+	return last
+}
+
 // inputText is the last turn of the user, and behind it all turns before the response where there are several.
 func inputText(turns []turn) string {
 	lines, last := make([]string, len(turns)), ""
@@ -130,9 +141,9 @@ func inputText(turns []turn) string {
 		return last
 	}
 	if last != "" {
-		lines = slices.Insert(lines, 0, last, "", "The whole conversation:")
+		last += wholeConversation
 	}
-	return strings.Join(lines, "\n")
+	return last + strings.Join(lines, "\n")
 }
 
 // find gives the JSON of a column, or where there is none of that name, what a path leads to: a column, and behind dots

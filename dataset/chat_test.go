@@ -59,6 +59,17 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// TestLastTurn: encoders read a single request, whatever the conversation was.
+func TestLastTurn(t *testing.T) {
+	turns := parseChat([]byte(`[{"role":"system","content":"Be short."},{"role":"user","content":"Wer?\n\nBitte."}]`))
+	for input, want := range map[string]string{inputText(turns): "Wer?\n\nBitte.", inputText(turns[1:]): "Wer?\n\nBitte.",
+		inputText(turns[:1]): "system: Be short.", "": "", "Who?": "Who?"} {
+		if got := LastTurn(input); got != want {
+			t.Errorf("%q: %q, want %q", input, got, want)
+		}
+	}
+}
+
 // TestTurnsLeftOut: turns behind the assistant's last one are left out, which is said once for the file, by its end.
 func TestTurnsLeftOut(t *testing.T) {
 	responses, err := taxonomy.Open("instruction-following")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier/tokenfile"
 	"github.com/erreval/erreval/identifier/window"
 	"github.com/erreval/erreval/models"
@@ -160,7 +161,7 @@ func (e *Encoder) Read() map[string][]int { return e.layout.read(e.out.Extent) }
 // its field. The encoding is valid until the next call.
 func (e *Encoder) Encode(values []string) (*Encoding, error) {
 	for i, at := range e.layout.columns {
-		e.parts[i] = values[at]
+		e.parts[i] = dataset.LastTurn(values[at])
 	}
 	e.out.IDs, e.out.Types = e.out.IDs[:0], e.out.Types[:0]
 	clear(e.out.Cut)

@@ -314,7 +314,11 @@ func (id *Identifier) readable(values []string) error {
 			return fmt.Errorf("empty: the %s is empty", f.Name)
 		}
 	}
-	return id.language.check(values)
+	read := make([]string, len(values))
+	for i, v := range values {
+		read[i] = dataset.LastTurn(v)
+	}
+	return id.language.check(read)
 }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {

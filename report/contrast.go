@@ -129,10 +129,13 @@ func (s *Stats) result() string {
 	columns := s.shown()
 	first := &s.columns[columns[0]]
 	compared := s.order()
-	best := &s.Systems[compared[0]]
+	best, unsure := &s.Systems[compared[0]], ""
 	for _, d := range s.Differences {
-		if d.column == columns[0] {
-			best = &s.Systems[d.system]
+		if d.column != columns[0] {
+			continue
+		}
+		if best = &s.Systems[d.system]; !d.isSettled() {
+			unsure = ", not surely more than " + d.Than
 		}
 	}
 	one, unit, scale := best.cells[columns[0]], " %", Number(100)
@@ -144,6 +147,7 @@ func (s *Stats) result() string {
 	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
 		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
 	}
+	text += unsure
 	common := slicesWithout(s.shownOf(first.kind), func(c int) bool { return s.columns[c].name == "" })
 	if first.kind == kindScore || len(common) == 0 {
 		return text + "."

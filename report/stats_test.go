@@ -218,7 +218,7 @@ without issue       +66.7  -51.1 … +98.9  –             –
 It is vague.        -66.7  -98.9 … +51.1  –             –
 y                   -33.3  -95.6 … +71.7  –             –
 
-b has the highest mean of fluency, 3.00.
+b has the highest mean of fluency, 3.00, not surely more than a.
 `
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)

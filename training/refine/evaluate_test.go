@@ -44,9 +44,9 @@ func TestChooseThresholds(t *testing.T) {
 			{Label: "Long", P: p}, {Label: "Fine", P: 1 - p}}})
 	}
 	got := chooseThresholds(y, gold, found, 2)
-	// Wrong: all of it between 0.3 and 0.1. Long has one row, fewer than two, and so what is best for both alike: up to
-	// 0.3 micro-F1 is 2·4/(5+4), from there to 0.4 it is 2·3/(4+4). Fine follows from the others.
-	if len(got) != 2 || got["Wrong"] != 0.2 || got["Long"] != 0.3 {
+	// Wrong: all of it between 0.3 and 0.1. Long has one row, fewer than two, and moves down from 0.5 until all
+	// labels are right, which they are above 0.3. Fine follows from the others.
+	if len(got) != 2 || got["Wrong"] != 0.2 || got["Long"] != 0.32 {
 		t.Errorf("%v", got)
 	}
 }

@@ -11,18 +11,23 @@ import (
 
 // chooseThresholds chooses for each error the probability from which it is given. First it takes the one with the
 // highest F1 on rows with known labels; of equally good ones the middle of the widest range, which moves least on new
-// rows. Then it moves them together. A label with fewer rows than minSupport has the one that is best for all labels
-// alike: of so few, its own best is chance.
+// rows. Then it moves them together. Labels with fewer rows than minSupport share one, at first 0.5: of so few rows, the
+// best of each is chance.
 func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis,
 	minSupport int) map[string]float64 {
 	d := newDecisions(t, gold, found)
-	d.moveAlike()
-	var chosen []int
+	var chosen [][]int
+	var rare []int
 	for k := range t.Types {
-		if k == t.NoErrorIndex() || d.support[k] < minSupport {
+		d.at[k] = 0.5
+		if k == t.NoErrorIndex() {
 			continue
 		}
-		chosen = append(chosen, k)
+		if d.support[k] < minSupport {
+			rare = append(rare, k)
+			continue
+		}
+		chosen = append(chosen, []int{k})
 		var p []float64
 		var yes []bool
 		for i, row := range d.p {
@@ -31,6 +36,9 @@ func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Dia
 			}
 		}
 		d.at[k] = bestThreshold(p, yes)
+	}
+	if len(rare) > 0 {
+		chosen = append(chosen, rare)
 	}
 	d.moveTogether(chosen)
 	out := map[string]float64{}
@@ -68,41 +76,29 @@ func newDecisions(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnos
 	return d
 }
 
-const cuts = 50 // of the thresholds that are tried
-
-// moveAlike gives all types the one threshold with which f1 is highest; of equally good ones that nearest 0.5.
-func (d *decisions) moveAlike() {
-	best, at := -1.0, 0.5
-	for cut := 1; cut < cuts; cut++ {
-		for k := range d.at {
-			d.at[k] = float64(cut) / cuts
-		}
-		f1, x := d.f1(), float64(cut)/cuts
-		if f1 > best+1e-9 || f1 > best-1e-9 && math.Abs(x-0.5) < math.Abs(at-0.5) {
-			best, at = f1, x
-		}
-	}
-	for k := range d.at {
-		d.at[k] = at
-	}
-}
-
-// moveTogether moves the thresholds of some types, one after the other, as long as f1 rises: a label that is given
-// wrongly also takes away No Error, which the best threshold of that label alone does not see.
-func (d *decisions) moveTogether(types []int) {
+// moveTogether moves thresholds, one after the other, as long as f1 rises: a label that is given wrongly also takes away
+// No Error, which the best threshold of that label alone does not see. Types of one list share theirs.
+func (d *decisions) moveTogether(lists [][]int) {
+	const cuts = 50
 	best := d.f1()
 	for gained := true; gained; {
 		gained = false
-		for _, k := range types {
-			at := d.at[k]
+		for _, types := range lists {
+			at := d.at[types[0]]
 			for cut := 1; cut < cuts; cut++ {
-				d.at[k] = float64(cut) / cuts
+				d.set(types, float64(cut)/cuts)
 				if f1 := d.f1(); f1 > best+1e-9 {
-					best, at, gained = f1, d.at[k], true
+					best, at, gained = f1, float64(cut)/cuts, true
 				}
 			}
-			d.at[k] = at
+			d.set(types, at)
 		}
+	}
+}
+
+func (d *decisions) set(types []int, at float64) {
+	for _, k := range types {
+		d.at[k] = at
 	}
 }
 

@@ -30,8 +30,12 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
 	})
 	if best.WinRate.Value.Defined() {
-		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s.", main.Type, best.System,
-			best.WinRate.Text(percent))
+		unsure := ""
+		if best.WinRate.Low <= 0.5 {
+			unsure = "; as the interval holds 50 %, that is not sure"
+		}
+		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s%s.", main.Type, best.System,
+			best.WinRate.Text(percent), unsure)
 	}
 	return r
 }

@@ -15,17 +15,27 @@ export function LabelForm({ n }: { n: number }) {
   return <Card title={texts.label.title} help={texts.label.help}><Answer of={asked}>{(mark) => mark && <Form n={n} labels={labels} before={mark} />}</Answer></Card>;
 }
 
+/** What was chosen and typed, and not saved, by row: it is there again when the row is opened again. */
+const drafts = new Map<number, { chosen: Set<string>; notes: string }>();
+
 function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marked }) {
   const { source } = usePage();
   const [mark, setMark] = useState(before);
-  const [chosen, setChosen] = useState(new Set(before.labels));
-  const [notes, setNotes] = useState(before.notes);
-  const [said, setSaid] = useState(before.time ? texts.label.marked(before.time) : "");
+  const draft = drafts.get(n);
+  const [chosen, setChosen] = useState(draft?.chosen ?? new Set(before.labels));
+  const [notes, setNotes] = useState(draft?.notes ?? before.notes);
+  const [said, setSaid] = useState(draft ? texts.label.unsaved : before.time ? texts.label.marked(before.time) : "");
+  const change = (chosen: Set<string>, notes: string) => {
+    drafts.set(n, { chosen, notes });
+    setChosen(chosen);
+    setNotes(notes);
+  };
   const [waiting, setWaiting] = useState(false);
   const send = async (given: string[] | null) => {
     setWaiting(true);
     try {
       const kept = await source.mark!({ n, labels: given, notes: given ? notes : "" });
+      drafts.delete(n);
       setMark(kept);
       setChosen(new Set(kept.labels));
       setNotes(kept.notes);
@@ -47,13 +57,13 @@ function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marke
           <legend>{texts.label.labels(category)}</legend>
           {some.map((l) => (
             <label key={l.name} title={l.definition}>
-              <input type="checkbox" checked={chosen.has(l.name)} onChange={() => setChosen(toggled(labels, chosen, l))} />
+              <input type="checkbox" checked={chosen.has(l.name)} onChange={() => change(toggled(labels, chosen, l), notes)} />
               <span>{l.name}</span>
             </label>
           ))}
         </fieldset>
       ))}
-      <label class="notes">{texts.label.notes}<textarea rows={2} maxLength={5000} value={notes} onInput={(e) => setNotes(e.currentTarget.value)} /></label>
+      <label class="notes">{texts.label.notes}<textarea rows={2} maxLength={5000} value={notes} onInput={(e) => change(chosen, e.currentTarget.value)} /></label>
       <p class="buttons">
         <button type="submit" disabled={waiting}>{texts.label.save}</button>
         {mark.labels && <button type="button" disabled={waiting} onClick={() => void send(null)}>{texts.label.remove}</button>}

@@ -123,7 +123,9 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   if (first && known.length > 0 && (!first.value || first.value.role === RoleNone)) {
     const best = known.filter((l) => value(l) === value(known[0]!));
     const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
-    parts.push(known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) : text);
+    const next = first.value && best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
+    const unsure = next ? texts.overview.unsure(next.name) : "";
+    parts.push(known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : text);
   }
   const common = heads.map((h, i) => ({ h, of: whole!.cells[i]!.of })).filter(({ h, of }) => h.value && !h.value.role && of && of.value > 0)
     .reduce<{ h: Head; of: Interval | undefined } | undefined>((a, b) => (a && a.of!.value >= b.of!.value ? a : b), undefined);

@@ -207,7 +207,7 @@ function Probabilities({ row }: { row: RowSummary }) {
   const clean = facetOf(catalog, "label")?.values.find((v) => v.role === RoleNone)?.name;
   const ownThreshold = (type: string) => (Object.hasOwn(thresholds, type) ? thresholds[type]! : null);
   const lines = catalog.measures.filter((m) => m.key.startsWith("probability.") && row.measures[m.key] !== undefined)
-    .map((m) => ({ title: m.title, found: labels.has(m.key.slice("probability.".length)), clean: m.key === `probability.${clean}`, p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
+    .map((m) => ({ title: m.title, found: labels.has(m.key.slice("probability.".length)), clean: m.key === `probability.${clean}`, p: row.measures[m.key]!, threshold: ownThreshold(m.key.slice("probability.".length)) }));
   if (lines.length === 0) return null;
   type Line = (typeof lines)[number];
   const columns: Column<Line>[] = [
