@@ -54,7 +54,7 @@ type scoreData struct {
 // scoreSubject is one set in one dimension.
 type scoreSubject struct {
 	pairs *stats.Pairs
-	means *stats.Means // nil with one system
+	means *stats.Means // nil with fewer than fewestSystems
 	low   []bool       // human score is low
 	over  []bool       // human score is low, but the value is high
 	group []int
@@ -128,10 +128,21 @@ func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
 		s.over = append(s.over, y[i] <= data.o.Low && x[i] >= data.o.High)
 	}
 	s.pairs = stats.NewPairs(x, y, s.group)
-	if data.systems > 1 {
-		s.means = stats.NewMeans(x, y, selectRows(data.system, data.chosen[d]), data.systems, s.group)
+	if systems := selectRows(data.system, data.chosen[d]); countDistinct(systems) >= fewestSystems {
+		s.means = stats.NewMeans(x, y, systems, data.systems, s.group)
 	}
 	return s
+}
+
+// fewestSystems are those whose means have a correlation: of two it is always 1 or -1.
+const fewestSystems = 3
+
+func countDistinct(numbers []int) int {
+	seen := map[int]bool{}
+	for _, n := range numbers {
+		seen[n] = true
+	}
+	return len(seen)
 }
 
 func (data *scoreData) humanScores(d int) []float64 {
@@ -154,8 +165,8 @@ func (data *scoreData) describeMisfits(d int) (lines []string) {
 		return nil
 	}
 	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
-		lines = append(lines, fmt.Sprintf("human scores of %s are %g to %g, its scale is 1 to %d: correlations hold, "+
-			"for overestimated set --low and --high", key, least, most, top))
+		lines = append(lines, fmt.Sprintf("human scores of %s are %g to %g, its scale is 1 to %d: another scale "+
+			"leaves the correlations as they are, a typing error does not; for overestimated set --low and --high", key, least, most, top))
 	} else if top != defaultTopScore {
 		lines = append(lines, fmt.Sprintf("the scale of %s is 1 to %d, the limits of overestimated are made for 1 to %d: "+
 			"set --low and --high", key, top, defaultTopScore))

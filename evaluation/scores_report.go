@@ -148,7 +148,7 @@ func (r *ScoreReport) sections(f *ScoredFile) []report.Section {
 	name := nameFile(f.File, f.Mode)
 	sections := []report.Section{{Title: "rows of " + name, Notes: f.notes(), Table: f.counts()},
 		{Title: "instances in " + name, Table: f.table(0, firstSystemMetric)}}
-	if r.Systems > 1 {
+	if r.Systems >= fewestSystems {
 		sections = append(sections, report.Section{Title: fmt.Sprintf("means of %d systems in %s", r.Systems, name),
 			Table: f.table(firstSystemMetric, len(scoreMetrics))})
 	}
@@ -221,7 +221,7 @@ func repeatTable(rows []Reliability) report.Table {
 func (r *ScoreReport) difference() report.Section {
 	metrics := scoreMetrics[:firstSystemMetric]
 	t := newFigureTable(metrics, "")
-	if r.Systems > 1 {
+	if r.Systems >= fewestSystems {
 		metrics = scoreMetrics
 		t.Columns = append(t.Columns, newFigureTable(metrics[firstSystemMetric:], " (systems)").Columns[1:]...)
 	}

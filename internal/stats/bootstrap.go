@@ -177,15 +177,3 @@ func JackknifeError(without []float64) float64 {
 	}
 	return math.Sqrt((n - 1) / n * squares)
 }
-
-// Mean is that of n numbers by their sum and the sum of their squares, with Student's interval at Level, which takes
-// them as independent. Low and High are NaN with fewer than two numbers, and all are without any.
-func Mean(n int, sum, squares float64) (value, low, high float64) {
-	value = mean(sum, float64(n))
-	if n < 2 {
-		return value, math.NaN(), math.NaN()
-	}
-	variance := math.Max(0, squares-float64(n)*value*value) / float64(n-1)
-	reach := T(n) * math.Sqrt(variance/float64(n))
-	return value, value - reach, value + reach
-}

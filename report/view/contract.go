@@ -224,8 +224,27 @@ type HistogramColumn struct {
 	Rows    int     `json:"rows"`    // with a number
 	Missing int     `json:"missing"` // without one, in the measure's runs
 	Sum     float64 `json:"sum"`
-	Squares float64 `json:"squares"` // Σ x²
 	Counts  []int   `json:"counts"`
+	MeanSums
+}
+
+// MeanSums are sums over groups of rows, or pairs, with a number: y is the sum of a group's n numbers, or differences.
+type MeanSums struct {
+	Groups     int     `json:"groups"`
+	Squares    float64 `json:"squares"`     // Σ y²
+	RowSquares float64 `json:"row_squares"` // Σ n²
+	Products   float64 `json:"products"`    // Σ y·n
+}
+
+// addGroup adds a group, which may be empty.
+func (m *MeanSums) addGroup(sum, n float64) {
+	if n == 0 {
+		return
+	}
+	m.Groups++
+	m.Squares += float64(sum * sum)
+	m.RowSquares += float64(n * n)
+	m.Products += float64(sum * n)
 }
 
 // RowsQuery lists rows.
@@ -331,11 +350,11 @@ type PairValue struct {
 
 // PairMeasure holds sums over pairs in which both sides have the number.
 type PairMeasure struct {
-	Key     string  `json:"key"`
-	Pairs   int     `json:"pairs"`
-	SumA    float64 `json:"sum_a"`
-	SumB    float64 `json:"sum_b"`
-	Squares float64 `json:"squares"` // Σ (b-a)²
+	Key      string  `json:"key"`
+	Pairs    int     `json:"pairs"`
+	SumA     float64 `json:"sum_a"`
+	SumB     float64 `json:"sum_b"`
+	MeanSums         // of b less a
 }
 
 // Source answers questions about rows. Unknown facets, values, measures and rows are errors that name them.

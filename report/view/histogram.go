@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // Numbers of bins: where any number may come, and the most where each possible value has its own.
@@ -85,26 +86,49 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 	for _, v := range columns.Values {
 		out.Columns = append(out.Columns, HistogramColumn{Name: v.Name, Counts: make([]int, cut.n)})
 	}
-	for _, run := range m.Runs {
-		for n := x.meta.Starts[run]; n < x.meta.Starts[run+1]; n++ {
-			for _, c := range columns.row(n) {
-				if chosen.rows[n] {
-					out.Columns[c].add(numbers[n], &cut)
-				}
+	groups, err := x.groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	order, err := x.byGroup(groups)
+	if err != nil {
+		return nil, err
+	}
+	sums, counts := make([]float64, len(out.Columns)), make([]float64, len(out.Columns)) // of one group
+	endGroup := func() {
+		for c := range out.Columns {
+			out.Columns[c].addGroup(sums[c], counts[c])
+			sums[c], counts[c] = 0, 0
+		}
+	}
+	group := int32(-1)
+	for _, n := range order {
+		if !chosen.rows[n] || !slices.Contains(m.Runs, x.runOf(n)) {
+			continue
+		}
+		if groups[n] != group {
+			endGroup()
+			group = groups[n]
+		}
+		for _, c := range columns.row(n) {
+			if out.Columns[c].add(numbers[n], &cut) {
+				sums[c] += numbers[n]
+				counts[c]++
 			}
 		}
 	}
+	endGroup()
 	return out, nil
 }
 
 // add counts a number; NaN is none.
-func (h *HistogramColumn) add(x float64, cut *bins) {
+func (h *HistogramColumn) add(x float64, cut *bins) bool {
 	if math.IsNaN(x) {
 		h.Missing++
-		return
+		return false
 	}
 	h.Rows++
 	h.Sum += x
-	h.Squares += float64(x * x)
 	h.Counts[cut.of(x)]++
+	return true
 }

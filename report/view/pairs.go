@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -198,13 +199,17 @@ func (s *pairSums) of(value int) (squares, products float64) {
 
 // sumPairs adds up measures over pairs in which both rows have the number.
 func (x *Index) sumPairs(ctx context.Context, pairs [][2]int, out *Pairs) error {
+	groups, err := x.groups(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range x.meta.Catalog.Measures {
 		key := x.meta.Catalog.Measures[i].Key
 		numbers, err := x.measure(ctx, key)
 		if err != nil {
 			return err
 		}
-		sum := PairMeasure{Key: key}
+		sum, byGroup := PairMeasure{Key: key}, map[int32][2]float64{}
 		for _, p := range pairs {
 			a, b := numbers[p[0]], numbers[p[1]]
 			if a != a || b != b { // NaN
@@ -213,7 +218,11 @@ func (x *Index) sumPairs(ctx context.Context, pairs [][2]int, out *Pairs) error 
 			sum.Pairs++
 			sum.SumA += a
 			sum.SumB += b
-			sum.Squares += float64((b - a) * (b - a))
+			of := byGroup[groups[p[0]]]
+			byGroup[groups[p[0]]] = [2]float64{of[0] + b - a, of[1] + 1}
+		}
+		for _, group := range slices.Sorted(maps.Keys(byGroup)) { // sums are the same each time
+			sum.addGroup(byGroup[group][0], byGroup[group][1])
 		}
 		if sum.Pairs > 0 {
 			out.Measures = append(out.Measures, sum)

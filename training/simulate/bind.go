@@ -31,8 +31,8 @@ type Binding struct {
 func Bind(t *taxonomy.Taxonomy) (*Binding, error) {
 	names := t.FieldNames()
 	if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(fields))) {
-		return nil, fmt.Errorf("the rules make questions of the fields %s; %s has the fields %s: let a language model "+
-			"write its errors, with --judge",
+		return nil, fmt.Errorf("the rules make questions of the fields %s; %s has the fields %s: name edits at its types, "+
+			"as in simulate: [cut], or let a language model write its errors, with --judge",
 			strings.Join(fields, ", "), t.ID(), strings.Join(t.FieldNames(), ", "))
 	}
 	own, err := taxonomy.Builtin(home)

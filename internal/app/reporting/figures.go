@@ -119,8 +119,10 @@ func (f *Figures) addMeans(ctx context.Context, s view.Source, by string) error 
 		}
 		for _, column := range columns {
 			one := Mean{Measure: m.Key, By: by, Column: column.Name, Rows: column.Rows, Missing: column.Missing}
-			mean, low, high := stats.Mean(column.Rows, column.Sum, column.Squares)
-			one.Mean, one.Low, one.High = report.Number(mean), report.Number(low), report.Number(high)
+			sums := stats.GroupSums{Groups: column.Groups, Sum: column.Sum, Rows: float64(column.Rows),
+				SumSquares: column.Squares, RowSquares: column.RowSquares, Products: column.Products}
+			low, high := sums.MeanInterval()
+			one.Mean, one.Low, one.High = report.Number(sums.Mean()), report.Number(low), report.Number(high)
 			f.Means = append(f.Means, one)
 		}
 	}
@@ -181,8 +183,9 @@ func withEmpty(columns []view.HistogramColumn, all view.HistogramColumn) []view.
 	all.Name = emptyColumn
 	for _, c := range columns {
 		all.Rows, all.Missing = all.Rows-c.Rows, all.Missing-c.Missing
-		all.Sum, all.Squares = all.Sum-c.Sum, all.Squares-c.Squares
+		all.Sum -= c.Sum
 	}
+	all.MeanSums = view.MeanSums{} // sums over groups cannot be taken from each other: there is no interval
 	if all.Rows+all.Missing == 0 {
 		return columns
 	}

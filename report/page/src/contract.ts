@@ -158,8 +158,11 @@ export interface HistogramColumn {
   rows: number;
   missing: number;
   sum: number;
-  squares: number;
   counts: number[];
+  groups: number;
+  squares: number;
+  row_squares: number;
+  products: number;
 }
 
 export interface RowsQuery {
@@ -254,7 +257,10 @@ export interface PairMeasure {
   pairs: number;
   sum_a: number;
   sum_b: number;
+  groups: number;
   squares: number;
+  row_squares: number;
+  products: number;
 }
 
 export interface Section {

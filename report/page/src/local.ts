@@ -114,15 +114,16 @@ export class LocalSource implements Source {
     const by = q.by ? this.facet(q.by) : undefined;
     if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
     const numbers = this.numbers(m);
-    const { run } = this.data.rows;
+    const { run, group } = this.data.rows;
     const columnOf = by ? this.places(by) : undefined;
     const edges = edgesOf(m);
     const bins = edges.length - 1;
     const first = edges[0]!;
     const stepped = edges[bins]! !== m.high || first !== m.low;
     const columns = (by ? by.values.map((v) => v.name) : [""]).map((name) => ({
-      name, rows: 0, missing: 0, sum: 0, squares: 0, counts: new Array<number>(bins).fill(0),
+      name, rows: 0, missing: 0, sum: 0, counts: new Array<number>(bins).fill(0),
     }));
+    const sums = columns.map(() => new MeanSums());
     for (const r of this.select(q.filter)) {
       const place = columnOf ? columnOf[r]![0] : 0;
       if (place === undefined) continue;
@@ -134,11 +135,11 @@ export class LocalSource implements Source {
       }
       c.rows++;
       c.sum += x;
-      c.squares += x * x;
+      sums[place]!.add(group[r]!, x);
       const bin = stepped ? Math.floor((x - first) / m.step!) : m.high > m.low ? Math.floor(((x - m.low) / (m.high - m.low)) * bins) : 0;
       c.counts[Math.min(bins - 1, Math.max(0, bin))]!++;
     }
-    return { edges, columns };
+    return { edges, columns: columns.map((c, i) => ({ ...c, ...sums[i]!.sums() })) };
   }
 
   async rows(q: RowsQuery): Promise<RowsPage> {
@@ -226,7 +227,8 @@ export class LocalSource implements Source {
     }
     const measures: PairMeasure[] = this.data.catalog.measures.map((m) => {
       const numbers = this.numbers(m);
-      const sums: PairMeasure = { key: m.key, pairs: 0, sum_a: 0, sum_b: 0, squares: 0 };
+      const sums = { key: m.key, pairs: 0, sum_a: 0, sum_b: 0 };
+      const changes = new MeanSums();
       for (const [x, y] of pairs) {
         const one = numbers[x];
         const two = numbers[y];
@@ -234,9 +236,9 @@ export class LocalSource implements Source {
         sums.pairs++;
         sums.sum_a += one;
         sums.sum_b += two;
-        sums.squares += (two - one) ** 2;
+        changes.add(this.data.rows.group[x]!, two - one);
       }
-      return sums;
+      return { ...sums, ...changes.sums() };
     });
     return {
       pairs: pairs.length,
@@ -543,4 +545,24 @@ function compareCodePoints(a: string, b: string): number {
     return high(x) - high(y);
   }
   return a.length - b.length;
+}
+
+/** Adds up numbers by group, as MeanSums of the contract. */
+class MeanSums {
+  private readonly groups = new Map<number, [sum: number, n: number]>();
+
+  add(group: number, x: number): void {
+    const [sum, n] = this.groups.get(group) ?? [0, 0];
+    this.groups.set(group, [sum + x, n + 1]);
+  }
+
+  sums() {
+    const out = { groups: this.groups.size, squares: 0, row_squares: 0, products: 0 };
+    for (const [sum, n] of this.groups.values()) {
+      out.squares += sum * sum;
+      out.row_squares += n * n;
+      out.products += sum * n;
+    }
+    return out;
+  }
 }

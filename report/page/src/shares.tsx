@@ -16,6 +16,11 @@ export function sums(c: Counts, value: number, column = 0): GroupSums {
   return { groups: of.groups, sum: cell.rows, rows: of.rows, sumSquares: cell.squares, rowSquares: of.squares, products: cell.products };
 }
 
+/** Sums of numbers, of which a histogram or pairs have the squares. */
+export function numberSums(sum: number, rows: number, of: { groups: number; squares: number; row_squares: number; products: number }): GroupSums {
+  return { groups: of.groups, sum, rows, sumSquares: of.squares, rowSquares: of.row_squares, products: of.products };
+}
+
 /** The value of a role that rows of a column have, and its rows. */
 export function rowsOfRole(facet: Facet, c: Counts, role: string): number {
   return facet.values.reduce((n, v, i) => n + (v.role === role ? c.values[i]!.cells.reduce((m, cell) => m + cell.rows, 0) : 0), 0);

@@ -40,10 +40,14 @@ export function effectiveSize(s: GroupSums, variance: number): number {
   const n = s.rows;
   if (variance <= 0) return (n * n) / s.rowSquares;
   if (s.groups < 2) return 1; // one group is one observation
-  const m = s.sum / n;
+  return n / Math.max(1, varianceOf(s) / (variance / n));
+}
+
+/** The variance of the mean between at least two groups. */
+function varianceOf(s: GroupSums): number {
+  const m = s.sum / s.rows;
   const residuals = Math.max(0, s.sumSquares - 2 * m * s.products + m * m * s.rowSquares);
-  const clustered = (residuals * (s.groups / (s.groups - 1))) / (n * n);
-  return n / Math.max(1, clustered / (variance / n));
+  return (residuals * (s.groups / (s.groups - 1))) / (s.rows * s.rows);
 }
 
 function sized(s: GroupSums): Sized | undefined {
@@ -128,13 +132,12 @@ export function pairedShares(onlyA: number, change: GroupSums): Difference | und
   return { value, low: Math.max(-1, centre - half), high: Math.min(1, centre + half), p };
 }
 
-/** A mean with Student's interval, of n numbers with their sum and sum of squares. No interval below two numbers. */
-export function mean(n: number, sum: number, squares: number): Interval | undefined {
-  if (n < 1) return undefined;
-  const value = sum / n;
-  if (n < 2) return { value, low: NaN, high: NaN };
-  const variance = Math.max(0, (squares - n * value * value) / (n - 1));
-  const half = criticalT(alpha, n - 1) * Math.sqrt(variance / n);
+/** A mean with Student's interval of the variance between groups. No interval with fewer than two groups. */
+export function mean(s: GroupSums): Interval | undefined {
+  if (!(s.rows > 0)) return undefined;
+  const value = s.sum / s.rows;
+  if (s.groups < 2) return { value, low: NaN, high: NaN };
+  const half = criticalT(alpha, s.groups - 1) * Math.sqrt(varianceOf(s));
   return { value, low: value - half, high: value + half };
 }
 

@@ -31,6 +31,7 @@ interface Sums {
 
 const shares = read("../../../internal/stats/testdata/shares.json") as {
   shares: ({ of: Sums } & Interval)[];
+  means: ({ of: Sums } & Interval)[];
   paired: ({ only_a: number; change: Sums } & Difference)[];
   apart: ({ a: Sums; b: Sums } & Difference)[];
 };
@@ -80,13 +81,19 @@ test("a part minus all is the part minus the rest, by the rest's size", () => {
 });
 
 test("Student's interval of a mean", () => {
+  const of = (n: number, sum: number, squares: number) => mean({ groups: n, sum, rows: n, sumSquares: squares, rowSquares: n, products: sum });
   for (const m of known.means) {
-    const got = mean(m.n, m.sum, m.squares)!;
+    const got = of(m.n, m.sum, m.squares)!; // each in a group of its own
     expect(got.value).toBeCloseTo(m.value, 9);
     ends(got, m, 7);
   }
-  expect(mean(1, 3, 9)).toEqual({ value: 3, low: NaN, high: NaN });
-  expect(mean(0, 0, 0)).toBeUndefined();
+  for (const m of shares.means) {
+    const got = mean(sumsOf(m.of))!;
+    expect(got.value).toBeCloseTo(m.value, 9);
+    ends(got, m, 9);
+  }
+  expect(of(1, 3, 9)).toEqual({ value: 3, low: NaN, high: NaN });
+  expect(of(0, 0, 0)).toBeUndefined();
 });
 
 test("Holm's correction", () => {

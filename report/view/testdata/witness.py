@@ -166,6 +166,15 @@ def counts(q):
             "values": [{"name": v, "cells": cells[v]} for v in cells]}
 
 
+def mean_sums(numbers):
+    groups = {}
+    for group, x in numbers:
+        groups.setdefault(group, []).append(x)
+    return {"groups": len(groups), "squares": sum(sum(g) ** 2 for g in groups.values()),
+            "row_squares": sum(len(g) ** 2 for g in groups.values()),
+            "products": sum(sum(g) * len(g) for g in groups.values())}
+
+
 def histogram(q):
     m = MEASURES[q["measure"]]
     low, high, step = m["low"], m["high"], m.get("step")
@@ -180,15 +189,13 @@ def histogram(q):
     columns = []
     measured = {r["run"] for r in rows if r["numbers"].get(q["measure"]) is not None}
     for name in split(q.get("by")):
-        have = [r["numbers"].get(q["measure"]) for r in rows if r["run"] in measured and chosen(r, q["filter"])
-                and within(r, q.get("by"), name)]
-        c = {"name": name or "", "rows": 0, "missing": have.count(None), "sum": 0.0, "squares": 0.0, "counts": [0] * n}
-        for x in have:
-            if x is not None:
-                c["rows"] += 1
-                c["sum"] += x
-                c["squares"] += x * x
-                c["counts"][min(max(where(x), 0), n - 1)] += 1
+        have = [(r["group"], r["numbers"].get(q["measure"])) for r in rows if r["run"] in measured
+                and chosen(r, q["filter"]) and within(r, q.get("by"), name)]
+        known = [(g, x) for g, x in have if x is not None]
+        c = {"name": name or "", "rows": len(known), "missing": len(have) - len(known), "sum": sum(x for _, x in known),
+             "counts": [0] * n, **mean_sums(known)}
+        for _, x in known:
+            c["counts"][min(max(where(x), 0), n - 1)] += 1
         columns.append(c)
     return {"edges": edges, "columns": columns}
 
@@ -292,14 +299,10 @@ def pairs(q):
                                   "only_b": has.count((False, True)), "neither": has.count((False, False)),
                                   "squares": sum(d * d for d, _ in change), "products": sum(d * n for d, n in change)})
     for m in MEASURES:
-        xy = [(x["numbers"][m], y["numbers"][m]) for x, y in both if m in x["numbers"] and m in y["numbers"]]
+        xy = [(x["group"], x["numbers"][m], y["numbers"][m]) for x, y in both if m in x["numbers"] and m in y["numbers"]]
         if xy:
-            s = {"key": m, "pairs": len(xy), "sum_a": 0.0, "sum_b": 0.0, "squares": 0.0}
-            for x, y in xy:
-                s["sum_a"] += x
-                s["sum_b"] += y
-                s["squares"] += (y - x) * (y - x)
-            out["measures"].append(s)
+            out["measures"].append({"key": m, "pairs": len(xy), "sum_a": sum(x for _, x, _ in xy),
+                                    "sum_b": sum(y for _, _, y in xy), **mean_sums((g, y - x) for g, x, y in xy)})
     return out
 
 

@@ -11,11 +11,12 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/spelling"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Reorder moves a command's flags before its positional arguments: urfave/cli v2 silently treats a flag after a
 // positional argument as positional. "--" ends the flags, a single "-" is positional, and a flag with a value keeps it:
-// the error is that of a flag without one.
+// the error is that of a flag without one, or of one that has two, of which urfave/cli silently takes the last.
 func Reorder(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -57,6 +58,9 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 			below, flags, name, moved = sub.Subcommands, sub.Flags, name+" "+sub.Name, nil
 		}
 	}
+	if err := checkRepeated(name, flags, moved); err != nil {
+		return nil, err
+	}
 	out := append(path, moved...)
 	if len(rest) > 0 {
 		out = append(append(out, "--"), rest...)
@@ -76,6 +80,32 @@ func checkValue(command string, flags []cli.Flag, flag string, following []strin
 		return nil
 	}
 	return exit.Usagef("%s: flag %s needs a value%s\nsee '%[1]s --help'", command, flag, needs)
+}
+
+// checkRepeated refuses two values for a flag of a command that takes one.
+func checkRepeated(command string, flags []cli.Flag, args []string) error {
+	values := map[cli.Flag]string{}
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		flag := findFlag(flags, name)
+		doc, ok := flag.(cli.DocGenerationFlag)
+		if !ok || !doc.TakesValue() {
+			continue
+		}
+		if !joined {
+			i++
+			value = args[i]
+		}
+		if slice, ok := flag.(cli.DocGenerationSliceFlag); ok && slice.IsSliceFlag() {
+			continue
+		}
+		if before, twice := values[flag]; twice && before != value {
+			return exit.Usagef("%s: flag --%s is given twice, with %s and %s; it takes one value", command, flag.Names()[0],
+				words.Quote(before), words.Quote(value))
+		}
+		values[flag] = value
+	}
+	return nil
 }
 
 // isFlag tells whether an argument is a flag of the command, with a value behind "=" or without.

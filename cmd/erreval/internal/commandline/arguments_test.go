@@ -31,6 +31,7 @@ func TestReorder(t *testing.T) {
 		{"tag --quiet in -o=out in2", "tag --quiet -o=out -- in in2"},
 		{"tag in -q -threshold -0.5 in2", "tag -q -threshold -0.5 -- in in2"},
 		{"tag a --map x=y b --map z=w c", "tag --map x=y --map z=w -- a b c"},
+		{"tag a -o x --output x", "tag -o x --output x -- a"},
 		{"tag - -o -", "tag -o - -- -"},
 		{"tag -o ./--quiet in", "tag -o ./--quiet -- in"},
 		{"tag -o=--quiet in", "tag -o=--quiet -- in"},
@@ -73,6 +74,7 @@ func TestReorder(t *testing.T) {
 		"tag -o --help":           "--help behind it is a flag",
 		"meta labels pred --gold": "erreval meta labels: flag --gold needs a value\nsee 'erreval meta labels --help'",
 		"--config":                "erreval: flag --config needs a value\n",
+		"tag -o a in --output=b":  "erreval tag: flag --output is given twice, with a and b; it takes one value",
 	} {
 		got, err := Reorder(app, append([]string{"erreval"}, strings.Fields(in)...))
 		if err == nil || !strings.Contains(err.Error(), want) {

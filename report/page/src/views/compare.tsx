@@ -2,7 +2,7 @@ import type { Facet, PairMeasure, PairValue, Pairs, RowSummary, Side } from "../
 import { RoleNone, ViewCompare } from "../contract";
 import { count, number, pValue, percent, signed } from "../format";
 import { SectionCard } from "../sections";
-import { Difference } from "../shares";
+import { Difference, numberSums } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
 import { texts } from "../texts";
@@ -147,7 +147,7 @@ function Measures({ pairs }: { pairs: Pairs }) {
     const m = page.catalog.measures.find((x) => x.key === key);
     return m ? measureTitle(m) : key;
   };
-  const lines = pairs.measures.filter((m) => m.pairs > 0).map((m) => ({ ...m, difference: mean(m.pairs, m.sum_b - m.sum_a, m.squares) }));
+  const lines = pairs.measures.filter((m) => m.pairs > 0).map((m) => ({ ...m, difference: mean(numberSums(m.sum_b - m.sum_a, m.pairs, m)) }));
   type Line = PairMeasure & { difference: Interval | undefined };
   const columns: Column<Line>[] = [
     { key: "name", title: texts.compare.number, value: (l) => title(l.key) },

@@ -4,7 +4,7 @@ import type { Counts, Facet, Histogram, Measure, Value } from "../contract";
 import { RoleNone, RoleUnknown } from "../contract";
 import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
-import { drill, sums } from "../shares";
+import { drill, numberSums, sums } from "../shares";
 import { usePage } from "../state";
 import { apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
@@ -75,7 +75,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       key: m.key, title: m.title,
       cell: (system) => {
         const c = system === all ? scores[i]!.whole.columns[0]! : scores[i]!.parts.columns[system]!;
-        return { rows: c.rows, of: mean(c.rows, c.sum, c.squares), bins: c.counts };
+        return { rows: c.rows, of: mean(numberSums(c.sum, c.rows, c)), bins: c.counts };
       },
     })),
   ];
