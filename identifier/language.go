@@ -114,14 +114,18 @@ func (l *languages) check(values []string) error {
 		if l.only < 0 {
 			text = strings.Join(values, "\n") // all are short
 		}
-		if other := l.short.otherLanguage(text); other != "" {
+		if other := l.short.otherLanguage(text, 1); other != "" {
 			return l.unread(longest, other)
 		}
 	}
 	if l.only >= 0 {
 		return nil
 	}
-	if other := l.otherScript(words.First(values[0], lettersLooked)); other != "" {
+	judged := words.First(values[0], lettersLooked)
+	if other := l.otherScript(judged); other != "" {
+		return l.unread(0, other)
+	}
+	if other := l.short.otherLanguage(judged, 2); other != "" { // beside a long text that the model reads
 		return l.unread(0, other)
 	}
 	return nil

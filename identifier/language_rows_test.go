@@ -72,7 +72,8 @@ func TestForeignIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	english := readsEnglish(t)
-	rows, found := 0, 0
+	passage := strings.Repeat("The harbour bridge was begun in 1926 and opened to traffic in 1931. ", 4)
+	rows, found, beside := 0, 0, 0
 	for language := range strings.SplitSeq(string(data), "\n\n") {
 		sentences := strings.Split(strings.TrimSpace(language), "\n")
 		for i := range sentences[1:] {
@@ -80,10 +81,13 @@ func TestForeignIsFound(t *testing.T) {
 			if err := english.check([]string{sentences[i], "", sentences[i+1]}); err != nil {
 				found++
 			}
+			if err := english.check([]string{sentences[i], "", passage}); err != nil {
+				beside++
+			}
 		}
 	}
-	t.Logf("%d of %d rows", found, rows)
-	if rows != 244 || found*10 < rows*9 {
-		t.Errorf("%d of %d rows were found", found, rows)
+	t.Logf("%d of %d rows, %d of their questions beside an English passage", found, rows, beside)
+	if rows != 244 || found*10 < rows*9 || beside*10 < rows*6 {
+		t.Errorf("%d of %d rows were found, and %d of their questions beside an English passage", found, rows, beside)
 	}
 }

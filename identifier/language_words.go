@@ -26,7 +26,7 @@ var functionWords = map[string]string{
 	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er " +
 		"hun ik kun mij je",
 	"pl": "i w z się na nie jest że jak do od po czy który która które kto co gdzie kiedy dlaczego ile był była było " +
-		"przez dla oraz przy są tym jego jej mi o",
+		"przez dla oraz przy są tym jego jej mi",
 	"cs": "a v se na je že jak do od po který která které kdo co kde kdy proč kolik byl byla bylo pro při jsou jeho " +
 		"její z mi ve si",
 	"sv": "och att det som en ett är av på med för den till inte var vad vem när hur varför vilken vilket från har " +
@@ -72,9 +72,9 @@ func newLexicon(read map[whatlanggo.Lang]bool) *lexicon {
 	return l
 }
 
-// otherLanguage names the language of which a short text has at least two function words, and more than of each
-// language that the model reads; "" where there is none.
-func (l *lexicon) otherLanguage(text string) string {
+// otherLanguage names the language of which a short text has at least two function words, and by margin more than of
+// each language that the model reads, but where it has none of these; "" where there is none.
+func (l *lexicon) otherLanguage(text string, margin int) string {
 	if l == nil {
 		return ""
 	}
@@ -91,7 +91,9 @@ func (l *lexicon) otherLanguage(text string) string {
 	}
 	most, name := 1, ""
 	for _, set := range l.own {
-		most = max(most, count(set))
+		if own := count(set); own > 0 {
+			most = max(most, own+margin-1)
+		}
 	}
 	for lang, set := range l.others {
 		switch n := count(set); {
