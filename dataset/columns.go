@@ -97,7 +97,8 @@ func ParseMap(option string, pairs, fields []string) (map[string]string, error) 
 		case !ok || field == "" || column == "":
 			return nil, fmt.Errorf("%s%q: write it as FIELD=COLUMN, as in %[1]s%[3]s=COLUMN", option, pair, fields[0])
 		case !known && slices.Contains(fields, column):
-			return nil, fmt.Errorf("%s%q: the taxonomy's field comes first: %[1]s%[3]s=%[4]s", option, pair, column, field)
+			return nil, fmt.Errorf("%s%q: the taxonomy's field comes first: %[1]s%[3]s", option, pair,
+				words.Quote(column+"="+field))
 		case !known:
 			return nil, fmt.Errorf("%s%q: the taxonomy has no field %q; its fields are %s", option, pair, field,
 				strings.Join(fields, ", "))
