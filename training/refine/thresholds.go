@@ -11,8 +11,8 @@ import (
 
 // chooseThresholds chooses for each error the probability from which it is given. First it takes the one with the
 // highest F1 on rows with known labels; of equally good ones the middle of the widest range, which moves least on new
-// rows. Then it moves them together. Labels with fewer rows than minSupport share one, at first 0.5: of so few rows, the
-// best of each is chance.
+// rows. Then it moves them together. Labels with fewer rows than minSupport share one, at first 0.5: of so few rows,
+// the best of each is chance.
 func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis,
 	minSupport int) map[string]float64 {
 	d := newDecisions(t, gold, found)
@@ -76,8 +76,8 @@ func newDecisions(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnos
 	return d
 }
 
-// moveTogether moves thresholds, one after the other, as long as f1 rises: a label that is given wrongly also takes away
-// No Error, which the best threshold of that label alone does not see. Types of one list share theirs.
+// moveTogether moves thresholds, one after the other, as long as f1 rises: a label that is given wrongly also takes
+// away No Error, which the best threshold of that label alone does not see. Types of one list share theirs.
 func (d *decisions) moveTogether(lists [][]int) {
 	const cuts = 50
 	best := d.f1()
