@@ -121,8 +121,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 const wholeConversation = "\n\nThe whole conversation:\n"
 
 // LastTurn is the last turn of the user in an input that was taken from a conversation of several turns, and any other
-// text as it is: encoders, which were trained on single requests, take a system's prompt and earlier turns for parts of
-// the request.
+// text as it is.
 func LastTurn(input string) string {
 	last, _, _ := strings.Cut(input, wholeConversation)
 	return last

@@ -24,6 +24,7 @@ type layout struct {
 	start, sep, end int64
 	segments        []int64 // one a field
 	highlight       int     // the model's field that is marked in the last one, or -1
+	lastTurn        int     // the model's field of which the last turn of a conversation is read, or -1
 	max             int     // tokens, special ones included
 	windowed        int     // the model's field of which a window is read, or -1
 	window          models.Window
@@ -37,7 +38,8 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	f := &m.Manifest
 	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator,
 		max:      f.MaxTokens,
-		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight), windowed: -1}
+		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight), windowed: -1,
+		lastTurn: slices.Index(f.Fields, f.LastTurn)}
 	if f.Window != nil {
 		l.windowed, l.window = slices.Index(f.Fields, f.Window.Field), *f.Window
 	}
@@ -161,7 +163,10 @@ func (e *Encoder) Read() map[string][]int { return e.layout.read(e.out.Extent) }
 // its field. The encoding is valid until the next call.
 func (e *Encoder) Encode(values []string) (*Encoding, error) {
 	for i, at := range e.layout.columns {
-		e.parts[i] = dataset.LastTurn(values[at])
+		e.parts[i] = values[at]
+		if i == e.layout.lastTurn {
+			e.parts[i] = dataset.LastTurn(values[at])
+		}
 	}
 	e.out.IDs, e.out.Types = e.out.IDs[:0], e.out.Types[:0]
 	clear(e.out.Cut)

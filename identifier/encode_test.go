@@ -243,6 +243,31 @@ func checkCut(t *testing.T, cut, all *identifier.Encoding, limit int) {
 	}
 }
 
+// TestLastTurn: of a conversation a model may read the last turn of the user alone.
+func TestLastTurn(t *testing.T) {
+	const chat = "Who?\n\nThe whole conversation:\nsystem: Be short.\nuser: Who?"
+	m := open(t, "bert", models.JoinFields)
+	encode := func(question string) []int64 {
+		t.Helper()
+		enc, err := identifier.NewEncoder(m, questions(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := enc.Encode([]string{question, "Oke", chat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(e.IDs)
+	}
+	if slices.Equal(encode(chat), encode("Who?")) {
+		t.Error("a model that was trained on conversations does not read them")
+	}
+	m.Manifest.LastTurn = "question"
+	if !slices.Equal(encode(chat), encode("Who?")) {
+		t.Error("more than the last turn is read")
+	}
+}
+
 func TestNewEncoderRefusesUnknownToken(t *testing.T) {
 	m := open(t, "bert", models.JoinFields)
 	m.Manifest.Separator = "</s>"

@@ -314,11 +314,7 @@ func (id *Identifier) readable(values []string) error {
 			return fmt.Errorf("empty: the %s is empty", f.Name)
 		}
 	}
-	read := make([]string, len(values))
-	for i, v := range values {
-		read[i] = dataset.LastTurn(v)
-	}
-	return id.language.check(read)
+	return id.language.check(values)
 }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {

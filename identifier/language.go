@@ -8,6 +8,7 @@ import (
 
 	"github.com/abadojack/whatlanggo"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
@@ -103,7 +104,7 @@ func (l *languages) check(values []string) error {
 			longest = i
 		}
 	}
-	text := words.First(values[longest], lettersLooked)
+	text := words.First(dataset.LastTurn(values[longest]), lettersLooked)
 	if other := l.otherScript(text); other != "" {
 		return l.unread(longest, other)
 	}

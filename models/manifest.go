@@ -69,6 +69,9 @@ type Manifest struct {
 	Languages []string `json:"languages,omitempty"` // that it reads, codes of ISO 639-1 as in "en"; none means any
 	// LanguageField is the field that must be in one of these; "" looks at the longest one, and at the one that is judged.
 	LanguageField string `json:"language_field,omitempty"`
+	// LastTurn is the field of which, in a conversation, the last turn of the user alone is read, as the model was trained
+	// on single requests; "" is none.
+	LastTurn string `json:"last_turn,omitempty"`
 
 	Labels []string `json:"labels"` // in the order of the logits
 	// NotJudged are the labels that the model gives to no row, since it is not good enough at them.
@@ -190,6 +193,8 @@ func (m *Manifest) Validate() error {
 	}
 	f.require(m.LanguageField == "" || len(m.Languages) > 0 && slices.Contains(m.Fields, m.LanguageField),
 		"language_field is %q; it must be one of the fields, beside languages", m.LanguageField)
+	f.require(m.LastTurn == "" || slices.Contains(m.Fields, m.LastTurn),
+		"last_turn is %q; it must be one of the fields", m.LastTurn)
 	m.checkInput(&f)
 	m.checkLabels(&f)
 	m.checkFiles(&f)

@@ -125,13 +125,12 @@ type Related struct {
 // Keys: "score.DIMENSION"; "probability.TYPE"; "severity" (of the row's issue); "column.NAME" (any other column of
 // numbers).
 type Measure struct {
-	Key       string         `json:"key"`
-	Title     string         `json:"title"`
-	Low       float64        `json:"low"` // of the scale where there is one, else the least and greatest value
-	High      float64        `json:"high"`
-	Step      float64        `json:"step,omitempty"`      // between possible values; absent if any number may come
-	Threshold *report.Number `json:"threshold,omitempty"` // of a probability, where all runs have the same: Run.Thresholds
-	Runs      []int          `json:"runs"`                // places in Catalog.Runs of those in which any row has it
+	Key   string  `json:"key"`
+	Title string  `json:"title"`
+	Low   float64 `json:"low"` // of the scale where there is one, else the least and greatest value
+	High  float64 `json:"high"`
+	Step  float64 `json:"step,omitempty"` // between possible values; absent if any number may come
+	Runs  []int   `json:"runs"`           // places in Catalog.Runs of those in which any row has it
 }
 
 // Filter chooses rows; an empty one chooses all. All its conditions hold at the same time.
@@ -236,11 +235,7 @@ type MeanSums struct {
 	Products   float64 `json:"products"`    // Σ y·n
 }
 
-// addGroup adds a group, which may be empty.
 func (m *MeanSums) addGroup(sum, n float64) {
-	if n == 0 {
-		return
-	}
 	m.Groups++
 	m.Squares += float64(sum * sum)
 	m.RowSquares += float64(n * n)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/discover/clear"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -151,7 +150,7 @@ func (b *builder) describeMeasure(m *measureBuild) Measure {
 		}
 	case strings.HasPrefix(m.key, prefixProbability):
 		out.Title = strings.TrimPrefix(m.key, prefixProbability)
-		out.Low, out.High, out.Step, out.Threshold = 0, 1, 0, b.threshold(out.Title)
+		out.Low, out.High, out.Step = 0, 1, 0
 	case m.key == measSeverity:
 		out.Title, out.Low, out.High, out.Step = "Severity", 1, 3, 1
 	default:
@@ -162,19 +161,4 @@ func (b *builder) describeMeasure(m *measureBuild) Measure {
 		out.Title, out.Low, out.High = "Score", min(0, out.Low), max(1, out.High)
 	}
 	return out
-}
-
-// threshold is that of an error type, where all runs that have one have the same.
-func (b *builder) threshold(name string) *report.Number {
-	var same *report.Number
-	for i := range b.meta.Catalog.Runs {
-		t, ok := b.meta.Catalog.Runs[i].Thresholds[name]
-		if ok && same != nil && *same != t {
-			return nil
-		}
-		if ok {
-			same = &t
-		}
-	}
-	return same
 }

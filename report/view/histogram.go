@@ -95,15 +95,17 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 		return nil, err
 	}
 	sums, counts := make([]float64, len(out.Columns)), make([]float64, len(out.Columns)) // of one group
+	var touched []int
 	endGroup := func() {
-		for c := range out.Columns {
+		for _, c := range touched {
 			out.Columns[c].addGroup(sums[c], counts[c])
 			sums[c], counts[c] = 0, 0
 		}
+		touched = touched[:0]
 	}
-	group := int32(-1)
+	all, group := len(m.Runs) == len(x.meta.Catalog.Runs), int32(-1)
 	for _, n := range order {
-		if !chosen.rows[n] || !slices.Contains(m.Runs, x.runOf(n)) {
+		if !chosen.rows[n] || !all && !slices.Contains(m.Runs, x.runOf(n)) {
 			continue
 		}
 		if groups[n] != group {
@@ -112,6 +114,9 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 		}
 		for _, c := range columns.row(n) {
 			if out.Columns[c].add(numbers[n], &cut) {
+				if counts[c] == 0 {
+					touched = append(touched, c)
+				}
 				sums[c] += numbers[n]
 				counts[c]++
 			}

@@ -143,7 +143,7 @@ def main(model, train, tune, out):
     judged = [label for label in manifest["labels"] if label not in not_judged]
     manifest["thresholds"] |= thresholds(tune, judged, "No Error")
     manifest |= {
-        "name": "erreval-responses-minilm-l12", "version": "2", "languages": ["en"], "language_field": "instruction",
+        "name": "erreval-responses-minilm-l12", "version": "2", "languages": ["en"], "language_field": "instruction", "last_turn": "instruction",
         "licence": "Apache-2.0", "quality": quality,
         "training_data": [
             {"name": "responses of 140 instruction-following systems, labelled for erreval (training/data)",

@@ -125,7 +125,7 @@ func ReadMarks(path string, t *taxonomy.Taxonomy) ([]*MarkedRow, error) {
 		return nil, err
 	}
 	m := &Marks{path: path, taxonomy: t, byKey: map[string]*marked{}}
-	if err := m.read(data[:bytes.LastIndexByte(data, '\n')+1]); err != nil { // a line that is being written is no mark yet
+	if err := m.read(wholeLines(data)); err != nil { // a line that is being written is no mark yet
 		return nil, err
 	}
 	var out []*MarkedRow

@@ -76,6 +76,32 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestReadMarks: while a server writes, and after somebody's editor, whole lines count.
+func TestReadMarks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl.marks.jsonl")
+	m := openMarks(t, path)
+	for _, row := range []*dataset.Row{wall, twin} {
+		if err := m.Set(row, Mark{Labels: []string{"Vague"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Set(wall, Mark{}); err != nil {
+		t.Fatal(err)
+	}
+	whole := content(t, path)
+	for text, want := range map[string]int{whole: 1, whole + `{"id":"x","que`: 1, strings.TrimSuffix(whole, "\n"): 1,
+		whole[:strings.Index(whole, "\n")]: 1, "": 0} {
+		other := filepath.Join(t.TempDir(), "marks.jsonl")
+		if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadMarks(other, m.taxonomy)
+		if err != nil || len(got) != want {
+			t.Errorf("%q: %d marks, %v; want %d", text, len(got), err, want)
+		}
+	}
+}
+
 // TestMarksRefused: what cannot be a mark is told apart from what could not be saved, and leaves no line.
 func TestMarksRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "marks.jsonl")

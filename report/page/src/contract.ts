@@ -85,7 +85,6 @@ export interface Measure {
   low: number;
   high: number;
   step?: number;
-  threshold?: number | null;
   runs: number[];
 }
 
