@@ -17,7 +17,7 @@ func benchCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "bench",
 		Usage: "measure how fast a model runs on this machine",
-		Description: `Rows and tokens a second, the share of the machine's matrix peak, latency and memory:
+		Description: `Rows and tokens a second, latency and memory:
    erreval bench
 
 Beside emulated peers (a script that pads all rows to one length, a pipeline with batches of

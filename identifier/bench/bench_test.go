@@ -10,11 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/bench"
-	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
@@ -164,62 +162,6 @@ func TestPeersShapes(t *testing.T) {
 	}
 }
 
-// TestCount compares the operations counted in ONNX Runtime's traces with the arithmetic of the fixtures, BERTs of two
-// layers of 32, 64 wide inside, with a pooler and 11 labels: for n tokens each layer multiplies 4·32·32 + 2·32·64
-// weights by n, and attention n·n·32 twice; pooler and classifier see one token. Two operations each.
-func TestCount(t *testing.T) {
-	lengths := []int{5, 5, 20, 33, 61, 128}
-	weights, attention := 2.*1024+2*32*11, 0. // pooler and classifier of the first row
-	weights *= float64(len(lengths))
-	for _, n := range lengths {
-		weights += 2 * 2 * (4*32*32 + 2*32*64) * float64(n)
-		attention += 2 * 2 * 2 * 32 * float64(n*n)
-	}
-	for name, want := range map[string]bench.Operations{
-		"bert":      {Float: weights + attention},
-		"bert-int8": {Int8: weights, Float: attention},
-	} {
-		m, _ := open(t, name)
-		got, products, err := bench.Count(t.Context(), func(profile string) (*ort.Runner, error) {
-			return ort.Open(m, ort.Options{Library: orttest.Library(t), Threads: 1, Profile: profile})
-		}, 11, lengths, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(got.Int8-want.Int8) > 1 || math.Abs(got.Float-want.Float) > 1 {
-			t.Errorf("%s: %+v operations, want %+v", name, got, want)
-		}
-		if p := (ort.Product{Int8: name == "bert-int8", M: 128, K: 32, N: 64}); !slices.Contains(products, p) {
-			t.Errorf("%s: %+v is not among the products %+v", name, p, products)
-		}
-	}
-}
-
-// TestShare: half of the time at either peak is half the share.
-func TestShare(t *testing.T) {
-	p := bench.Operations{Int8: 800e9, Float: 200e9}
-	if got := (bench.Operations{Int8: 80e9, Float: 20e9}).Share(p, 400*time.Millisecond); math.Abs(got-0.5) > 1e-9 {
-		t.Errorf("got %v, want 0.5: 0.1 s for each kind, in 0.4 s", got)
-	}
-	if got := (bench.Operations{Int8: 1}).Share(bench.Operations{Float: 1}, time.Second); got != 0 {
-		t.Errorf("got %v without a peak, want 0", got)
-	}
-}
-
-func TestPeakMeter(t *testing.T) {
-	m, err := bench.NewPeakMeter(orttest.Library(t), []ort.Product{{Int8: true, M: 64, K: 32, N: 32}, {M: 1, K: 8, N: 8}},
-		2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Measure(t.Context(), time.Millisecond); err != nil || m.Peak.Int8 == 0 || m.Peak.Float == 0 {
-		t.Errorf("peak %+v, %v", m.Peak, err)
-	}
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestTurns: all in turn, and the first error ends it.
 func TestTurns(t *testing.T) {
 	var order []string
@@ -235,47 +177,4 @@ func TestTurns(t *testing.T) {
 		broken) || len(order) != 4 {
 		t.Errorf("got %v after %v", err, order)
 	}
-}
-
-// kernel is an event of a trace.
-func kernel(op, in, out string) string {
-	return fmt.Sprintf(`{"cat":"Node","name":"x_kernel_time","args":{"op_name":%q,"input_type_shape":%s,"output_type_shape":%s}}`, op, in, out)
-}
-
-// TestReadTrace: fused operators, with the shapes that ONNX Runtime 1.31 gave them for 2 rows of 10 tokens, 32 wide.
-func TestReadTrace(t *testing.T) {
-	for _, c := range []struct {
-		event string
-		want  bench.Operations
-	}{
-		{kernel("MultiHeadAttention", `[{"float":[2,10,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`,
-			`[{"float":[2,10,32]}]`), bench.Operations{Float: 4 * 2 * 10 * 10 * 32}},
-		{kernel("MultiHeadAttention", `[{"float":[2,1,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`, `[{"float":[2,1,32]}]`),
-			bench.Operations{Float: 4 * 2 * 1 * 10 * 32}},
-		{kernel("QAttention", `[{"uint8":[2,10,32]},{"int8":[32,96]}]`, `[{"float":[2,10,32]}]`),
-			bench.Operations{Int8: 2 * 2 * 10 * 32 * 96, Float: 4 * 2 * 10 * 10 * 32}},
-		{kernel("DynamicQuantizeMatMul", `[{"float":[2,10,32]},{"float":[64]}]`, `[{"float":[2,10,64]}]`),
-			bench.Operations{Int8: 2 * 2 * 10 * 32 * 64}},
-		{kernel("MatMul", `[{"float16":[2,4,10,8]},{"float16":[2,4,8,10]}]`, `[{"float16":[2,4,10,10]}]`),
-			bench.Operations{Float: 2 * 2 * 4 * 10 * 10 * 8}},
-		{kernel("Add", `[{"float":[2,10,32]}]`, `[{"float":[2,10,32]}]`), bench.Operations{}},
-		{`{"cat":"Node","name":"x_fence_before","args":{}}`, bench.Operations{}},
-	} {
-		runs, _, err := bench.ReadTrace(strings.NewReader("[" + c.event + `,{"cat":"Session","name":"model_run"}]`))
-		if err != nil || len(runs) != 1 || runs[0] != c.want {
-			t.Errorf("%s: got %+v, %v, want %+v", c.event, runs, err, c.want)
-		}
-	}
-}
-
-func FuzzReadTrace(f *testing.F) {
-	f.Add("[]")
-	f.Add("[" + kernel("MatMul", `[{"float":[1,2]}]`, `[{"float":[1,3]}]`) + `,{"cat":"Session","name":"model_run"}]`)
-	f.Add("[" + kernel("MultiHeadAttention", `[{"float":[2]},{}]`, `[{}]`) + "]")
-	f.Fuzz(func(t *testing.T, text string) {
-		runs, products, err := bench.ReadTrace(strings.NewReader(text))
-		if err != nil && (runs != nil || products != nil) {
-			t.Errorf("results beside the error %v", err)
-		}
-	})
 }

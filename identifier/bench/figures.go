@@ -20,24 +20,21 @@ import (
 
 // Figures are what Run measures. Peers and Ratios are by the peer's name, and nil without Compare.
 type Figures struct {
-	RowsPerS    float64            `json:"rows_per_s"`
-	TokensPerS  float64            `json:"tokens_per_s"`  // without padding
-	ShareOfPeak *float64           `json:"share_of_peak"` // 0..1; null on a GPU, where no peak is measured
-	RSS         int64              `json:"rss_bytes"`     // largest memory, without peers and measuring
-	Latency     Latency            `json:"latency_ms"`
-	Peers       map[string]float64 `json:"peers,omitempty"`  // rows a second
-	Ratios      map[string]float64 `json:"ratios,omitempty"` // rows a second of erreval over the peer's
-	PeersModel  string             `json:"peers_model,omitempty"`
-	Model       string             `json:"model"`
-	Precision   string             `json:"precision"`
-	Device      string             `json:"device"`
-	Rows        int                `json:"rows"`
-	Tokens      float64            `json:"tokens_per_row"`
-	Operations  Operations         `json:"operations_per_row"` // in matrix products, as the runtime executes them
-	Peak        Operations         `json:"peak_per_s"`         // fastest plain products, all cores
-	Cores       int                `json:"cores"`
-	Runtime     string             `json:"onnxruntime"`
-	Rounds      int                `json:"rounds"`
+	RowsPerS   float64            `json:"rows_per_s"`
+	TokensPerS float64            `json:"tokens_per_s"` // without padding
+	RSS        int64              `json:"rss_bytes"`    // largest memory, without peers
+	Latency    Latency            `json:"latency_ms"`
+	Peers      map[string]float64 `json:"peers,omitempty"`  // rows a second
+	Ratios     map[string]float64 `json:"ratios,omitempty"` // rows a second of erreval over the peer's
+	PeersModel string             `json:"peers_model,omitempty"`
+	Model      string             `json:"model"`
+	Precision  string             `json:"precision"`
+	Device     string             `json:"device"`
+	Rows       int                `json:"rows"`
+	Tokens     float64            `json:"tokens_per_row"`
+	Cores      int                `json:"cores"`
+	Runtime    string             `json:"onnxruntime"`
+	Rounds     int                `json:"rounds"`
 }
 
 // Latency is the time of a single row, in milliseconds.
@@ -54,12 +51,6 @@ func (f *Figures) Lines() *report.Lines {
 	lines.Add("rows", "%d of %.0f tokens on average, %d rounds", f.Rows, f.Tokens, f.Rounds)
 	lines.Add("rows/s", "%.1f", f.RowsPerS)
 	lines.Add("tokens/s", "%.0f", f.TokensPerS)
-	if f.ShareOfPeak != nil {
-		lines.Add("share of peak", "%s (%.2f billion operations a row; %s)",
-			report.Number(*f.ShareOfPeak).Text("%.0f %%"), f.Operations.Total()/1e9, f.peakText())
-	} else {
-		lines.Add("operations", "%.2f billion a row; the peak of a GPU is not measured", f.Operations.Total()/1e9)
-	}
 	lines.Add("one row", "%.1f ms (p50), %.1f ms (p99)", f.Latency.P50, f.Latency.P99)
 	lines.Add("memory", "%d MB", f.RSS/1e6)
 	for _, name := range []string{Script, Pipeline, Careful} {
@@ -70,15 +61,7 @@ func (f *Figures) Lines() *report.Lines {
 	return lines
 }
 
-func (f *Figures) peakText() string {
-	var parts []string
-	if f.Peak.Int8 > 0 {
-		parts = append(parts, fmt.Sprintf("peak int8 %.0f billion/s", f.Peak.Int8/1e9))
-	}
-	return strings.Join(append(parts, fmt.Sprintf("peak fp32 %.0f billion/s", f.Peak.Float/1e9)), ", ")
-}
-
-const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcareful\tshare of peak\n"
+const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcareful\n"
 
 // appendHistory appends a line of ratios to a file of tab-separated values. Ratios of different machines can be
 // compared; rows per second cannot.
@@ -92,13 +75,9 @@ func (f *Figures) appendHistory(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		b.WriteString(historyHeader)
 	}
-	share := ""
-	if f.ShareOfPeak != nil {
-		share = fmt.Sprintf("%.2f", *f.ShareOfPeak)
-	}
-	fmt.Fprintf(&b, "%s\t%s\t%s, %d cores\t%s, %s, %s\t%s\t%.2f\t%.2f\t%.2f\t%s\n", time.Now().UTC().Format(time.DateOnly),
+	fmt.Fprintf(&b, "%s\t%s\t%s, %d cores\t%s, %s, %s\t%s\t%.2f\t%.2f\t%.2f\n", time.Now().UTC().Format(time.DateOnly),
 		runrecord.ReadBuild(), describeMachine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
-		f.Ratios[Script], f.Ratios[Pipeline], f.Ratios[Careful], share)
+		f.Ratios[Script], f.Ratios[Pipeline], f.Ratios[Careful])
 	_, err = file.Write(b.Bytes())
 	return errors.Join(err, file.Close())
 }

@@ -1,4 +1,4 @@
-// Package bench measures how fast a model runs, compared with emulated peers and with the machine's peak.
+// Package bench measures how fast a model runs, compared with emulated peers.
 //
 // Peers are the schedules of other programs, run on the same runtime, rows and weights, so that only the schedule
 // differs.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -26,9 +25,6 @@ const (
 
 	latencyRows = 256 // at most
 )
-
-// peakSlice is how long each product runs in each round.
-const peakSlice = 100 * time.Millisecond
 
 // Options say what is measured.
 type Options struct {
@@ -77,12 +73,11 @@ type measurement struct {
 	rows    []*dataset.Row
 	lengths []int
 	closers []io.Closer
-	peak    *PeakMeter // nil on a GPU
 	figures Figures
 }
 
-// Run measures how fast a model runs on this machine: the schedule of identify, the peers and plain products, in turns,
-// then single rows.
+// Run measures how fast a model runs on this machine: the schedule of identify and the peers, in turns, then single
+// rows.
 func Run(ctx context.Context, o Options) (f *Figures, err error) {
 	r := &measurement{o: &o}
 	defer func() {
@@ -90,7 +85,7 @@ func Run(ctx context.Context, o Options) (f *Figures, err error) {
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{r.openModel, r.warmUp, r.countOperations, r.measureTurns} {
+	for _, step := range []func(context.Context) error{r.openModel, r.warmUp, r.measureTurns} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -178,39 +173,7 @@ func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
 	return m, err
 }
 
-// countOperations counts the graph's operations, and prepares to measure the machine's peak.
-func (r *measurement) countOperations(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "erreval-bench-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	open := func(profile string) (*ort.Runner, error) {
-		m, err := r.reopenModel(ctx)
-		if err != nil {
-			return nil, err
-		}
-		on := r.o.On
-		on.Profile = profile
-		return r.o.Machine.OpenRunner(ctx, m, on)
-	}
-	sum, products, err := Count(ctx, open, len(r.model.Manifest.Labels), r.lengths, dir)
-	if err != nil {
-		return err
-	}
-	n := float64(len(r.rows))
-	r.figures.Operations = Operations{Int8: sum.Int8 / n, Float: sum.Float / n}
-	if ort.IsCUDA(r.o.On.Device) {
-		return nil
-	}
-	r.peak, err = NewPeakMeter(r.o.On.Library, products, r.figures.Cores)
-	if err == nil {
-		r.closers = append(r.closers, r.peak)
-	}
-	return err
-}
-
-// measureTurns runs the schedules and the plain products in turns, then single rows.
+// measureTurns runs the schedules in turns, then single rows.
 func (r *measurement) measureTurns(ctx context.Context) error {
 	names, turns := []string{""}, []func(context.Context) error{r.identifyRows}
 	if r.o.Compare {
@@ -222,9 +185,6 @@ func (r *measurement) measureTurns(ctx context.Context) error {
 			names = append(names, name)
 			turns = append(turns, func(ctx context.Context) error { _, err := peers.Run(ctx, name); return err })
 		}
-	}
-	if r.peak != nil {
-		turns = append(turns, func(ctx context.Context) error { return r.peak.Measure(ctx, peakSlice) })
 	}
 	took, err := Turns(ctx, r.o.Rounds, turns...)
 	if err != nil {
@@ -260,11 +220,6 @@ func (r *measurement) fillFigures(names []string, took []time.Duration) {
 	rate := func(d time.Duration) float64 { return float64(r.o.Rounds*f.Rows) / d.Seconds() }
 	f.RowsPerS = rate(took[0])
 	f.TokensPerS = f.RowsPerS * f.Tokens
-	if r.peak != nil {
-		f.Peak = r.peak.Peak
-		share := f.Operations.Share(f.Peak, time.Duration(float64(time.Second)/f.RowsPerS))
-		f.ShareOfPeak = &share
-	}
 	for i, name := range names[1:] {
 		if i == 0 {
 			f.Peers, f.Ratios = map[string]float64{}, map[string]float64{}

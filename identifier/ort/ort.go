@@ -28,8 +28,7 @@ type Options struct {
 	Inputs  []string // the graph's inputs, out of input_ids, attention_mask, token_type_ids
 	Output  string   // the graph's output of logits, [batch, labels]
 
-	GPUMemory int64  // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
-	Profile   string // prefix of a JSON trace of all nodes run, which Close writes; "" is none
+	GPUMemory int64 // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
 }
 
 // DefaultOptions runs on the CPU, one thread a Run.
@@ -120,9 +119,6 @@ func sessionOptions(o Options) (*onnx.SessionOptions, error) {
 	// Errors are returned; the library need not print them as well.
 	err = errors.Join(s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1),
 		s.SetLogSeverityLevel(onnx.LoggingLevelFatal))
-	if err == nil && o.Profile != "" {
-		err = s.EnableProfiling(o.Profile)
-	}
 	if err == nil {
 		err = appendDevice(s, o)
 	}
