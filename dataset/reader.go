@@ -38,7 +38,7 @@ type Options struct {
 
 	Limit     int    // stop after so many rows; 0 reads all
 	Format    Format // of the file; NewReader reads JSON Lines whatever it says
-	Sheet     string // of a workbook; "" is the first
+	Sheet     string // of a workbook; "" is the first with rows
 	Delimiter rune   // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
 	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string // for what must not stand in memory; "" is the system's
@@ -157,6 +157,7 @@ type record struct {
 	place   int    // line, or whatever the format counts
 	raw     []byte // as it stands in the file; nil where that is no text
 	err     error  // why it is no row
+	header  string // of a sheet: where its columns are named
 }
 
 // records is one format's reader. Its errors are as Source's, without the file's name but in a *LineError.
@@ -299,8 +300,10 @@ func (r *Reader) rowWithoutValues(rec record) *Row {
 }
 
 func (r *Reader) makeRow(rec record) (*Row, error) {
-	row := r.rowWithoutValues(rec)
-	var err error
+	row, err := r.rowWithoutValues(rec), rec.err
+	if err != nil {
+		return nil, err
+	}
 	for i, field := range r.fields {
 		if row.Values[i], err = r.fieldText(row, field); err != nil {
 			return nil, err

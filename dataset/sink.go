@@ -191,6 +191,7 @@ type headerColumn struct {
 	name     string
 	kinds    kinds
 	values   int  // that are neither absent nor null
+	longest  int  // value in bytes
 	formulas bool // some text looks like a formula
 }
 
@@ -223,6 +224,7 @@ func (h *header) insert(i int, name string) {
 
 func (c *headerColumn) addValue(raw json.RawMessage) {
 	c.kinds |= kindOf(raw)
+	c.longest = max(c.longest, len(raw))
 	if !isNull(raw) {
 		c.values++
 	}
