@@ -1,6 +1,7 @@
 package nativelib
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -66,10 +67,7 @@ func (in *Installer) foundPin(p pin) Found {
 }
 
 func (in *Installer) listCandidates() ([]pin, error) {
-	source := in.Source
-	if source == "" {
-		source = Auto
-	}
+	source := cmp.Or(in.Source, Auto)
 	if !slices.Contains(Sources(), source) {
 		return nil, fmt.Errorf("no source %q; there is %s", source, strings.Join(Sources(), ", "))
 	}
