@@ -177,14 +177,12 @@ func (r *Reader) lookAhead(e *ColumnsError) error {
 		rec, err := r.in.next()
 		left -= rec.size()
 		r.ahead = append(r.ahead, lookedAt{rec, err})
-		var line *LineError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &line):
 		case err != nil:
 			return err
-		default:
+		case !rec.isFault():
 			e.Rows++
 			r.dropFound(e, r.rowWithoutValues(rec))
 		}

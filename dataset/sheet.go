@@ -17,7 +17,6 @@ import (
 // write titles above their tables: where a later row has more cells and names the task's fields, by that.
 type sheet struct {
 	in     *xlsx.Reader
-	file   string
 	header map[int]int // column of the sheet that has a name, to its place in flat
 	place  string      // of the header
 	flat   *flatHeader
@@ -32,12 +31,12 @@ type sheetRow struct {
 	err    error
 }
 
-func newSheet(r io.ReaderAt, size int64, file string, o Options) (records, error) {
+func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{in: in, file: file}
+	s := &sheet{in: in}
 	err = s.readHeader(o)
 	for more := true; more && err == nil && errors.Is(s.peek(0).err, io.EOF); { // on to the first sheet with rows
 		if more, err = in.NextSheet(); more {
@@ -149,7 +148,7 @@ func (s *sheet) next() (record, error) {
 		rec.columns, fault = s.flat.nest(values)
 	}
 	if fault != nil {
-		return record{}, &LineError{File: s.file, Line: row.number, Unit: s.unit(), Raw: s.raw(values), Err: fault}
+		rec.raw, rec.err = s.raw(values), fault
 	}
 	return rec, nil
 }
@@ -162,8 +161,6 @@ func (s *sheet) raw(values []any) []byte {
 	}
 	return appendObject(nil, columns)
 }
-
-func (s *sheet) unit() string { return "row" }
 
 func (s *sheet) notes() []string { return append(s.in.Notes(), s.said...) }
 

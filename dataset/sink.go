@@ -157,13 +157,13 @@ func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	in := newLines(file, "rows", math.MaxInt) // which were let in
+	in := newLines(file, math.MaxInt) // which were let in
 	for {
 		rec, err := in.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
+		if err = errors.Join(err, rec.err); err == nil {
 			err = f(rec.columns)
 		}
 		if err != nil {
