@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -234,8 +233,8 @@ func (o *Output) Prepare() error {
 	if !o.Format.Plain() {
 		done = o.path + ".converting"
 		if err := o.convert(done); err != nil {
-			return errors.Join(fmt.Errorf("%w; the rows are in %s, as JSON Lines", err, PartialPath(o.path)), o.close(),
-				os.Remove(done))
+			return errors.Join(fmt.Errorf("output %s: %w; the rows are in %s, as JSON Lines", o.path, err,
+				PartialPath(o.path)), o.close(), os.Remove(done))
 		}
 	}
 	if err := o.close(); err != nil {
@@ -266,22 +265,16 @@ func (o *Output) Commit() error {
 // convert writes the rows in OUT's own format to a file of its own.
 func (o *Output) convert(path string) error {
 	if err := o.writer.Flush(); err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
+		return err
 	}
 	f, err := wholefile.OpenUnlinked(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
+		return err
 	}
-	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
-		err = convert(o.file, f, o.Format, o.Options)
-	}
-	if err == nil {
+	if err = convert(o.file, f, o.Format, o.Options); err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 func (o *Output) commitRejected() error {

@@ -353,8 +353,8 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	if r.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
 		return string(raw), nil
 	}
-	var text string
-	if raw[0] != '"' || jsontext.ReadString(raw, &text) != nil {
+	text, ok := jsontext.Unquote(raw)
+	if !ok {
 		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN",
 			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field)
 	}

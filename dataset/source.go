@@ -34,11 +34,16 @@ func Open(path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewSource(f, path, o)
+	return TakeSource(f, path, o)
+}
+
+// TakeSource is NewSource of what closing the Reader closes, too, and so does an error.
+func TakeSource(in io.ReadCloser, file string, o Options) (*Reader, error) {
+	r, err := NewSource(in, file, o)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, in.Close())
 	}
-	r.in = &closingRecords{r.in, f}
+	r.in = &closingRecords{r.in, in}
 	return r, nil
 }
 
