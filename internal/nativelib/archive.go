@@ -110,6 +110,15 @@ func hashError(got, want string) error {
 	return fmt.Errorf("SHA-256 is %s, expected %s; refused, the file is damaged or not the published one", got, want)
 }
 
+// checkSum compares a file with its hash.
+func checkSum(path, want string) error {
+	got, err := fileSum(path)
+	if err == nil && got != want {
+		return fmt.Errorf("%s: %w", path, hashError(got, want))
+	}
+	return err
+}
+
 // fileSum is the SHA-256 of a file in lower-case hexadecimal.
 func fileSum(path string) (string, error) {
 	f, err := regularfile.Open(path)
