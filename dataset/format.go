@@ -118,23 +118,17 @@ func FormatOf(path string) (Format, bool) {
 	return formatOf(last)
 }
 
+// compressions are the names that Compression has, by what stands behind a format's name.
+var compressions = map[string]string{"": "", Gzip: Gzip, "gzip": Gzip, Zstd: Zstd, "zstd": Zstd}
+
 func formatOf(name string) (Format, bool) {
-	name, compression, _ := strings.Cut(name, ".")
-	known := storageOf(name)
-	ok := known != nil
-	switch compression {
-	case "", Gzip, Zstd:
-	case "gzip":
-		compression = Gzip
-	case "zstd":
-		compression = Zstd
-	default:
-		ok = false
-	}
+	name, rest, _ := strings.Cut(name, ".")
 	if name == Gzip || name == Zstd { // rows.gz: lines, compressed
-		return Format{JSONL, name}, compression == ""
+		return Format{JSONL, name}, rest == ""
 	}
-	if !ok {
+	known := storageOf(name)
+	compression, ok := compressions[rest]
+	if known == nil || !ok {
 		return Format{}, false
 	}
 	return Format{known.name, compression}, true

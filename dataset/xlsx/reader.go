@@ -120,9 +120,7 @@ func SheetsWith(r io.ReaderAt, size int64, o Options, text string) (found []stri
 		if err == nil && slices.ContainsFunc(cells, func(c Cell) bool { return c.Value == any(text) }) {
 			found = append(found, name)
 		}
-		if err := s.part.Close(); err != nil {
-			return nil, errors.Join(err, book.close())
-		}
+		_ = s.part.Close() // of a sheet that is not read on
 	}
 	return found, book.close()
 }

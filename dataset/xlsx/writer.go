@@ -3,6 +3,7 @@ package xlsx
 import (
 	"archive/zip"
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -81,10 +82,8 @@ func NewWriter(out io.Writer, sheet string, columns []Column) (*Writer, error) {
 		return nil, fmt.Errorf("%d columns, but a sheet has at most %d; write Parquet or JSON Lines instead", len(columns),
 			maxColumns)
 	}
-	if sheet == "" {
-		sheet = "rows"
-	}
-	if len(utf16.Encode([]rune(sheet))) > maxName || strings.ContainsAny(sheet, `[]:*?/\`) {
+	sheet = cmp.Or(sheet, "rows")
+	if utf16Len(sheet) > maxName || strings.ContainsAny(sheet, `[]:*?/\`) {
 		return nil, fmt.Errorf(`the sheet name %q is not one that Excel takes: at most %d characters, none of []:*?/\`, sheet,
 			maxName)
 	}
