@@ -14,7 +14,14 @@ import (
 // flatHeader knows what the columns of a flat file mean.
 type flatHeader struct {
 	names      []string
-	apostrophe int // index of columnApostrophe, or -1
+	parts      []flatPart // by column
+	apostrophe int        // index of columnApostrophe, or -1
+}
+
+// flatPart is what a column of a flat file is of a nested one.
+type flatPart struct {
+	at        int    // place in nestedColumns; -1 where it is of none
+	key, kind string // "": it is the whole of one
 }
 
 // newFlatHeader checks the names. Where apostrophes were written, the names' own are taken off.
@@ -31,8 +38,20 @@ func newFlatHeader(names []string) (*flatHeader, error) {
 			return nil, fmt.Errorf("the header has the column %q twice (columns %d and %d); rename one", name, first+1, i+1)
 		}
 		at[h.names[i]] = i
+		h.parts = append(h.parts, partOf(h.names[i]))
 	}
 	return h, nil
+}
+
+func partOf(name string) flatPart {
+	group, key, dotted := strings.Cut(name, ".")
+	p := flatPart{at: nestedAt(group), key: key}
+	if dotted && p.at >= 0 {
+		if p.kind = nestedColumns[p.at].kind(key); p.kind == "" {
+			p.at = -1
+		}
+	}
+	return p
 }
 
 // nest makes a row of its cells, one for each column: a string, a json.RawMessage (a value with its type), or nil
@@ -49,13 +68,12 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 		if text, ok := cell.(string); ok && slices.Contains(quoted, name) {
 			cell = strings.TrimPrefix(text, "'")
 		}
-		group, key, dotted := strings.Cut(name, ".")
-		switch at := nestedAt(group); {
+		switch p := h.parts[i]; {
 		case i == h.apostrophe:
-		case at >= 0 && dotted && nestedColumns[at].kind(key) != "":
-			groups[at].nestedColumn = &nestedColumns[at]
-			out, err = groups[at].addPart(out, key, cell)
-		case at >= 0 && !dotted:
+		case p.at >= 0 && p.kind != "":
+			groups[p.at].nestedColumn = &nestedColumns[p.at]
+			out, err = groups[p.at].addPart(out, p, cell)
+		case p.at >= 0:
 			out = appendWhole(out, name, value(cell))
 		default:
 			out = append(out, column{name, value(cell)})
@@ -116,16 +134,16 @@ type nested struct {
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // addPart adds a part unless its cell is empty, and keeps the nested column's place in the row.
-func (n *nested) addPart(out []column, key string, cell any) ([]column, error) {
+func (n *nested) addPart(out []column, part flatPart, cell any) ([]column, error) {
 	if !slices.ContainsFunc(out, n.isPlace) {
 		out = append(out, column{n.name, nil})
 	}
 	raw := value(cell)
-	if isNull(raw) || string(raw) == `""` && key != "labels" {
+	if isNull(raw) || string(raw) == `""` && part.key != "labels" {
 		return out, nil
 	}
-	raw, err := typeOfKind(n.kind(key), raw)
-	n.parts = append(n.parts, column{key, raw})
+	raw, err := typeOfKind(part.kind, raw)
+	n.parts = append(n.parts, column{part.key, raw})
 	return out, err
 }
 
