@@ -124,7 +124,8 @@ func (in *Installer) installFrom(ctx context.Context, p pin) error {
 }
 
 // withArchive fetches p's archive for as long as unpack runs. It makes the folder dir, for which unpack is.
-func (in *Installer) withArchive(ctx context.Context, p pin, dir string, unpack func(archive string) error) (err error) {
+func (in *Installer) withArchive(ctx context.Context, p pin, dir string,
+	unpack func(archive string) error) (err error) {
 	err = os.MkdirAll(dir, 0o755)
 	tmp := ""
 	if err == nil { // beside the target: /tmp may be too small for the archive

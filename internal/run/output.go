@@ -103,7 +103,8 @@ func (o *Output) End(err error) error {
 
 // Discard leaves nothing of the output.
 func (o *Output) Discard() error {
-	return errors.Join(o.Output.Abort(), wholefile.RemoveIfThere(o.partial()), wholefile.RemoveIfThere(runrecord.Path(o.partial())))
+	return errors.Join(o.Output.Abort(), wholefile.RemoveIfThere(o.partial()),
+		wholefile.RemoveIfThere(runrecord.Path(o.partial())))
 }
 
 // Stopped is the error of a run that ended with why before its input did, and says how it goes on; the record beside
