@@ -112,7 +112,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
 	case r.turnsLeftOut == "":
-		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.in.unit(), "line"), row.Line)
+		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
 	}
 	return c.text(field)
 }

@@ -29,6 +29,7 @@ type ColumnsError struct {
 	optional []string // fields that First lacks as well, and that rows may lack
 	task     string   // the taxonomy's name
 	option   string   // Options.MapOption
+	header   string   // of a sheet: where its columns are named
 }
 
 func (e *ColumnsError) Error() string {
@@ -36,7 +37,7 @@ func (e *ColumnsError) Error() string {
 		return fmt.Sprintf("%s: no column %q for the id; %s; name the one that holds it with --id %s, or give --id %s",
 			e.First.Source, e.id, e.First.columnList(), cmp.Or(spelling.Meant(e.id, e.First.Columns()), "COLUMN"), NoID)
 	}
-	columns, hold, where := "columns", "those that hold them, as in:", ""
+	columns, hold, where := "columns", "those that hold them, as in:", e.header
 	if len(e.Fields) == 1 {
 		columns, hold = "column", fmt.Sprintf("the one that holds the %s with", e.Fields[0])
 	}
@@ -141,7 +142,7 @@ func (r *Reader) guessColumns(rec record) error {
 		r.takeIDColumns()
 		return nil
 	}
-	e := &ColumnsError{First: r.rowWithoutValues(rec)}
+	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header}
 	if err := r.findIDColumns(e.First); err != nil {
 		return err
 	}
@@ -176,14 +177,12 @@ func (r *Reader) lookAhead(e *ColumnsError) error {
 		rec, err := r.in.next()
 		left -= rec.size()
 		r.ahead = append(r.ahead, lookedAt{rec, err})
-		var line *LineError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &line):
 		case err != nil:
 			return err
-		default:
+		case !rec.isFault():
 			e.Rows++
 			r.dropFound(e, r.rowWithoutValues(rec))
 		}

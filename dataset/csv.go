@@ -17,14 +17,14 @@ import (
 // table reads CSV and TSV: cells are texts.
 type table struct {
 	scan   *textfile.CSVScanner
-	file   string
 	flat   *flatHeader
 	said   []string
 	header int // number of columns
+	noClose
 }
 
-func newTable(r *bufio.Reader, file string, o Options) (records, error) {
-	t := &table{scan: &textfile.CSVScanner{In: textfile.NewLineReader(r, o.maxRecord()), Comma: o.Delimiter}, file: file}
+func newTable(r *bufio.Reader, o Options) (records, error) {
+	t := &table{scan: &textfile.CSVScanner{In: textfile.NewLineReader(r, o.maxRecord()), Comma: o.Delimiter}}
 	if o.Format.is(TSV) {
 		t.scan.Comma = '\t'
 	}
@@ -85,23 +85,18 @@ func (t *table) next() (record, error) {
 		return record{}, io.EOF
 	}
 	cells, err := t.scan.ReadRecord()
-	raw := textfile.TrimEnd(t.scan.Raw)
-	if errors.Is(err, textfile.ErrQuote) || bounded.IsTooLong(err) {
-		return record{}, &LineError{File: t.file, Line: t.scan.Start, Raw: raw, Err: plainQuote(err)}
-	}
-	if err != nil {
+	rec := record{place: t.scan.Start, raw: textfile.TrimEnd(t.scan.Raw)}
+	switch limit := t.scan.In.Max; {
+	case errors.Is(err, textfile.ErrQuote) || bounded.IsTooLong(err):
+		rec.err = plainQuote(err)
+	case err != nil:
 		return record{}, err
+	case len(rec.raw) > limit/6 && textfile.QuotedLen(rec.raw) > limit:
+		rec.err = &bounded.TooLongError{Max: limit}
+	default:
+		rec.columns, rec.err = t.columns(cells)
 	}
-	var columns []column
-	if limit := t.scan.In.Max; len(raw) > limit/6 && textfile.QuotedLen(raw) > limit {
-		err = &bounded.TooLongError{Max: limit}
-	} else {
-		columns, err = t.columns(cells)
-	}
-	if err != nil {
-		return record{}, &LineError{File: t.file, Line: t.scan.Start, Raw: raw, Err: err}
-	}
-	return record{columns: columns, place: t.scan.Start, raw: raw}, nil
+	return rec, nil
 }
 
 func (t *table) columns(cells []string) ([]column, error) {
@@ -134,6 +129,4 @@ func plainQuote(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), textfile.ErrQuote.Error()+": "))
 }
 
-func (t *table) unit() string    { return "" }
 func (t *table) notes() []string { return t.said }
-func (t *table) close() error    { return nil }

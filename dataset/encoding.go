@@ -83,6 +83,7 @@ type decoded struct {
 
 func (d *decoded) next() (record, error) {
 	rec, err := d.records.next()
+	_ = withEncoding(rec.err, d.encoding)
 	return rec, withEncoding(err, d.encoding)
 }
 

@@ -34,25 +34,67 @@ const (
 	columnApostrophe = "erreval.apostrophe"
 )
 
-// diagnosisKeys in the order of Diagnosis.
-var diagnosisKeys = []string{"labels", "probabilities", "model", "taxonomy", "not_judged", "truncated",
-	"read", "status", "reason"}
+// nestedColumn is a column that flat formats split.
+type nestedColumn struct {
+	name  string
+	parts []columnPart // in their order; nil is any number of scores, each of scoreParts
+}
 
-// issueKeys in the order of what package issues of room discover puts there.
-var issueKeys = []string{"status", "ids", "reason", "analysis", "quote", "severity", "score", "evaluation", "evidence",
-	"other"}
+// columnPart is a part of one, and the jsontext.Kind of what it holds; or one of the kinds below.
+type columnPart struct{ key, kind string }
 
-// issueKind is what a part of the column issues is.
-func issueKind(key string) string {
-	switch key {
-	case "ids":
-		return "a list"
-	case "severity", "score":
+const (
+	kindNames   = "names joined"
+	kindNumbers = "an object of numbers, each with a cell of its own"
+	kindJSON    = "a list or an object"
+)
+
+var nestedColumns = []nestedColumn{
+	{ColumnDiagnosis, []columnPart{{"labels", kindNames}, {"probabilities", kindNumbers}, {"model", "a text"},
+		{"taxonomy", "a text"}, {"not_judged", kindNames}, {"truncated", kindNumbers}, {"read", "an object"},
+		{"status", "a text"}, {"reason", "a text"}}}, // in the order of Diagnosis
+	{columnScores, nil},
+	{columnIssues, []columnPart{{"status", "a text"}, {"ids", kindNames}, {"reason", "a text"}, {"analysis", "a text"},
+		{"quote", "a text"}, {"severity", "a number"}, {"score", "a number"}, {"evaluation", "a text"},
+		{"evidence", "a text"}, {"other", "an object"}}}, // in that of package issues of room discover
+}
+
+// scoreParts are those of a dimension whose kind is not kindJSON.
+var scoreParts = []columnPart{{"value", "a number"}, {"status", "a text"}, {"reason", "a text"}}
+
+// nestedAt is the place of a column in nestedColumns; -1 where it is none of them.
+func nestedAt(name string) int {
+	return slices.IndexFunc(nestedColumns, func(n nestedColumn) bool { return n.name == name })
+}
+
+// place is that of a part; -1 where there is none, as of scores.
+func (n *nestedColumn) place(key string) int {
+	return slices.IndexFunc(n.parts, func(p columnPart) bool { return p.key == key })
+}
+
+// isDeep tells whether the part of a key is an object whose members have cells of their own.
+func (n *nestedColumn) isDeep(key string) bool {
+	i := n.place(key)
+	return n.parts == nil || i >= 0 && n.parts[i].kind == kindNumbers
+}
+
+// kind is what the cell behind the column's name and a dot holds; "" is no part of it.
+func (n *nestedColumn) kind(cell string) string {
+	top, key, deep := strings.Cut(cell, ".")
+	switch i := n.place(top); {
+	case deep != n.isDeep(top) || deep && n.parts != nil && key == "":
+		return ""
+	case n.parts == nil:
+		if j := slices.IndexFunc(scoreParts, func(p columnPart) bool { return p.key == key }); j >= 0 {
+			return scoreParts[j].kind
+		}
+		return kindJSON
+	case deep:
 		return "a number"
-	case "other":
-		return "an object"
+	case i >= 0:
+		return n.parts[i].kind
 	}
-	return "a text"
+	return ""
 }
 
 // flatten splits a row's nested columns.
@@ -61,14 +103,9 @@ func flatten(columns []column) []column {
 	for _, c := range columns {
 		var parts []column
 		ok := false
-		switch c.name {
-		case ColumnDiagnosis:
-			parts, ok = flattenDiagnosis(c.value)
-		case columnScores:
-			parts, ok = flattenScores(c.value)
-		case columnIssues:
-			parts, ok = flattenIssues(c.value)
-		case ColumnLabels:
+		if i := nestedAt(c.name); i >= 0 {
+			parts, ok = nestedColumns[i].flatten(c.value)
+		} else if c.name == ColumnLabels {
 			if text, joined := joinLabels(c.value); joined {
 				parts, ok = []column{{c.name, text}}, true
 			}
@@ -95,102 +132,45 @@ func joinLabels(raw json.RawMessage) (json.RawMessage, bool) {
 	return jsontext.Quote(strings.Join(names, separator)), true
 }
 
-func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
+// flatten gives the cells of a value; it tells false where these could not be read back as that.
+func (n *nestedColumn) flatten(raw json.RawMessage) ([]column, bool) {
 	keys, err := parseObject(raw)
-	if err != nil || len(keys) == 0 {
+	if err != nil || len(keys) == 0 || len(keys) == 1 && string(keys[0].value) == "[]" { // all cells would be empty
 		return nil, false
-	}
-	if len(keys) == 1 && string(keys[0].value) == "[]" {
-		return nil, false // all cells would be empty
 	}
 	out := make([]column, 0, len(keys)+11)
 	for _, key := range keys {
-		name := ColumnDiagnosis + "." + key.name
-		switch {
-		case !slices.Contains(diagnosisKeys, key.name):
-			return nil, false
-		case isLabelList(key.name):
-			text, ok := joinLabels(key.value)
+		parts := []column{key}
+		if n.isDeep(key.name) {
+			parts, err = parseObject(key.value)
+			if err != nil || len(parts) == 0 || n.parts == nil && (strings.Contains(key.name, ".") || key.name == "") {
+				return nil, false
+			}
+			for i := range parts {
+				parts[i].name = key.name + "." + parts[i].name
+			}
+		}
+		for _, p := range parts {
+			value, ok := flatCell(n.kind(p.name), p)
 			if !ok {
 				return nil, false
 			}
-			out = append(out, column{name, text})
-		case key.name == "probabilities" || key.name == "truncated":
-			parts, err := parseObject(key.value)
-			if err != nil || len(parts) == 0 || !allOfKind(parts, "a number") {
-				return nil, false
-			}
-			for _, p := range parts {
-				out = append(out, column{name + "." + p.name, p.value})
-			}
-		case key.name == "read" && jsontext.Kind(key.value) == "an object":
-			out = append(out, column{name, key.value})
-		case jsontext.Kind(key.value) != "a text" || string(key.value) == `""`:
-			return nil, false
-		default:
-			out = append(out, column{name, key.value})
+			out = append(out, column{n.name + "." + p.name, value})
 		}
 	}
 	return out, true
 }
 
-func flattenIssues(raw json.RawMessage) ([]column, bool) {
-	keys, err := parseObject(raw)
-	if err != nil || len(keys) == 0 {
-		return nil, false
+// flatCell is a part as a cell of its kind, if it is of that kind and can be told from an empty cell. The labels of a
+// diagnosis may be empty beside other parts.
+func flatCell(kind string, part column) (json.RawMessage, bool) {
+	is := jsontext.Kind(part.value)
+	switch kind {
+	case kindNames:
+		text, ok := joinLabels(part.value)
+		return text, ok && (part.name == "labels" || string(part.value) != "[]")
+	case kindJSON:
+		return part.value, is == "a list" || is == "an object"
 	}
-	var out []column
-	for _, key := range keys {
-		value, ok := key.value, slices.Contains(issueKeys, key.name) && jsontext.Kind(key.value) == issueKind(key.name) &&
-			string(key.value) != `""` && string(key.value) != "[]"
-		if ok && key.name == "ids" {
-			value, ok = joinLabels(key.value)
-		}
-		if !ok {
-			return nil, false
-		}
-		out = append(out, column{columnIssues + "." + key.name, value})
-	}
-	return out, true
-}
-
-// isLabelList says which parts of a diagnosis are lists of labels, which a cell joins.
-func isLabelList(key string) bool { return key == "labels" || key == "not_judged" }
-
-func allOfKind(columns []column, what string) bool {
-	return !slices.ContainsFunc(columns, func(c column) bool { return jsontext.Kind(c.value) != what })
-}
-
-func flattenScores(raw json.RawMessage) ([]column, bool) {
-	dimensions, err := parseObject(raw)
-	if err != nil || len(dimensions) == 0 {
-		return nil, false
-	}
-	var out []column
-	for _, d := range dimensions {
-		parts, err := parseObject(d.value)
-		if err != nil || len(parts) == 0 || strings.Contains(d.name, ".") || d.name == "" {
-			return nil, false
-		}
-		for _, p := range parts {
-			if !scoreFits(p) {
-				return nil, false
-			}
-			out = append(out, column{columnScores + "." + d.name + "." + p.name, p.value})
-		}
-	}
-	return out, true
-}
-
-// scoreFits tells whether a part of a score can be told from its cell's text: value is a number,
-// status and reason are texts, all others lists or objects.
-func scoreFits(p column) bool {
-	switch k := jsontext.Kind(p.value); p.name {
-	case "value":
-		return k == "a number"
-	case "status", "reason":
-		return k == "a text" && string(p.value) != `""`
-	default:
-		return k == "a list" || k == "an object"
-	}
+	return part.value, is == kind && string(part.value) != `""`
 }

@@ -41,11 +41,12 @@ type Format struct {
 type storage struct {
 	name      string
 	extension string // beside the name, or ""
+	unit      string // LineError.Unit
 	table     bool   // has a header of columns; else each row names its own
 
 	// How it is read: as text, or as a file of bytes.
-	openText func(in *bufio.Reader, file string, o Options) (records, error)
-	openFile func(in io.ReaderAt, size int64, file string, o Options) (records, error)
+	openText func(in *bufio.Reader, o Options) (records, error)
+	openFile func(in io.ReaderAt, size int64, o Options) (records, error)
 
 	// write is how rows are written whose columns are all known; nil is row by row.
 	write func(w io.Writer, h *header, o SinkOptions) (cellWriter, error)
@@ -55,14 +56,14 @@ var formats []storage
 
 func init() { // since what opens a format looks formats up
 	formats = []storage{
-		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, file string, o Options) (records, error) {
-			return newLines(in, file, o.maxRecord()), nil
+		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, o Options) (records, error) {
+			return newLines(in, o.maxRecord()), nil
 		}},
-		{name: JSON, openText: newList},
+		{name: JSON, unit: "item", openText: newList},
 		{name: CSV, table: true, write: writeCSV, openText: newTable},
 		{name: TSV, extension: "tab", table: true, write: writeTSV, openText: newTable},
-		{name: XLSX, extension: "xlsm", table: true, write: newSheetWriter, openFile: newSheet},
-		{name: Parquet, extension: "pq", table: true, write: newParquetWriter, openFile: newParquet},
+		{name: XLSX, extension: "xlsm", unit: "row", table: true, write: newSheetWriter, openFile: newSheet},
+		{name: Parquet, extension: "pq", unit: "row", table: true, write: newParquetWriter, openFile: newParquet},
 	}
 }
 
@@ -117,23 +118,17 @@ func FormatOf(path string) (Format, bool) {
 	return formatOf(last)
 }
 
+// compressions are the names that Compression has, by what stands behind a format's name.
+var compressions = map[string]string{"": "", Gzip: Gzip, "gzip": Gzip, Zstd: Zstd, "zstd": Zstd}
+
 func formatOf(name string) (Format, bool) {
-	name, compression, _ := strings.Cut(name, ".")
-	known := storageOf(name)
-	ok := known != nil
-	switch compression {
-	case "", Gzip, Zstd:
-	case "gzip":
-		compression = Gzip
-	case "zstd":
-		compression = Zstd
-	default:
-		ok = false
-	}
+	name, rest, _ := strings.Cut(name, ".")
 	if name == Gzip || name == Zstd { // rows.gz: lines, compressed
-		return Format{JSONL, name}, compression == ""
+		return Format{JSONL, name}, rest == ""
 	}
-	if !ok {
+	known := storageOf(name)
+	compression, ok := compressions[rest]
+	if known == nil || !ok {
 		return Format{}, false
 	}
 	return Format{known.name, compression}, true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -41,16 +42,20 @@ func (r *Reader) guessMissing(row *Row) {
 		if c, ok := findColumn(f, row.Columns(), taken); ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
-			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (%s%s=COLUMN names another)", f, c,
-				firstHint(raw), r.opt.mapOption(), f))
+			r.sayTaken(f, strconv.Quote(c)+" for it"+firstHint(raw))
 		} else if part := chatPart(f, row); part != "" {
 			r.column[f] = columnMessages
-			r.said = append(r.said, fmt.Sprintf("no column %q; taking %s in %q for it (%s%s=COLUMN names another)", f, part,
-				columnMessages, r.opt.mapOption(), f))
+			r.sayTaken(f, fmt.Sprintf("%s in %q for it", part, columnMessages))
 		} else if r.optional[f] {
 			r.noteMissing(f, row)
 		}
 	}
+}
+
+// sayTaken says what a field is read from.
+func (r *Reader) sayTaken(field, what string) {
+	r.said = append(r.said, fmt.Sprintf("no column %q; taking %s (%s%[1]s=COLUMN names another)", field, what,
+		r.opt.mapOption()))
 }
 
 // noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
@@ -94,8 +99,7 @@ func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
 	if _, there := row.find(was); there && was != "" {
 		r.column[field] = was
-		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did "+
-			"(%s%s=COLUMN names another)", field, was, r.opt.mapOption(), field))
+		r.sayTaken(field, strconv.Quote(was)+" for it, as the run that made the file did")
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 type list struct {
 	in     *bounded.Reader
 	dec    *json.Decoder
-	file   string
 	item   int
 	inside bool     // between [ and ]
 	open   int      // braces that are open around what is read, outside a list
@@ -31,11 +30,12 @@ type list struct {
 	log    string   // whose log was seen: "promptfoo", "Inspect" or ""
 	long   bool     // one expands to more than a record may take
 	err    error    // final
+	noClose
 }
 
-func newList(r *bufio.Reader, file string, o Options) (records, error) {
+func newList(r *bufio.Reader, o Options) (records, error) {
 	in := bounded.NewReader(r, o.maxRecord())
-	return &list{in: in, dec: json.NewDecoder(in), file: file}, nil
+	return &list{in: in, dec: json.NewDecoder(in)}, nil
 }
 
 func (l *list) next() (record, error) {
@@ -43,7 +43,7 @@ func (l *list) next() (record, error) {
 		l.err = l.fillRows()
 	}
 	if bounded.IsTooLong(l.err) {
-		return record{}, l.skipLong()
+		return l.skipLong()
 	}
 	if l.err != nil {
 		return record{}, l.err
@@ -52,35 +52,31 @@ func (l *list) next() (record, error) {
 	l.rows = l.rows[1:]
 	l.item++
 	rec.place = l.item
-	if rec.err != nil {
-		return record{}, &LineError{File: l.file, Line: l.item, Unit: l.unit(), Raw: rec.raw, Err: rec.err}
-	}
-	if rec.columns != nil {
+	if rec.err != nil || rec.columns != nil {
 		return rec, nil
 	}
-	columns, err := parseObject(rec.raw)
-	if err != nil {
-		return record{}, &LineError{File: l.file, Line: l.item, Unit: l.unit(), Raw: rec.raw, Err: relative(err)}
+	if rec.columns, rec.err = parseObject(rec.raw); rec.err != nil {
+		rec.err = relative(rec.err)
 	}
-	rec.columns = oneLine(columns)
+	oneLine(rec.columns)
 	return rec, nil
 }
 
-// skipLong gives the fault of an item that is too long, behind which the next call goes on.
-func (l *list) skipLong() error {
-	fault := &LineError{File: l.file, Line: l.item + 1, Unit: l.unit(), Err: &bounded.TooLongError{Max: l.in.Max}}
+// skipLong gives an item that is too long, behind which the next call goes on.
+func (l *list) skipLong() (record, error) {
+	fault := record{place: l.item + 1, raw: []byte{}, err: &bounded.TooLongError{Max: l.in.Max}}
 	if l.long { // it was read, and left behind
 		l.long, l.err = false, nil
 		l.item++
-		return fault
+		return fault, nil
 	}
 	rest := io.MultiReader(l.dec.Buffered(), l.in.In)
 	in := bufio.NewReaderSize(rest, 64<<10)
-	fault.Raw, _ = in.Peek(1 << 10)
-	fault.Raw = bytes.TrimLeft(bytes.Clone(fault.Raw), jsontext.Space+",")
+	begin, _ := in.Peek(1 << 10)
+	fault.raw = bytes.TrimLeft(bytes.Clone(begin), jsontext.Space+",")
 	if err := skipValue(in, l.open); err != nil {
 		l.err = l.itemError(err)
-		return l.err
+		return record{}, l.err
 	}
 	ahead, _ := in.Peek(in.Buffered())
 	l.in.In, l.in.Left = io.MultiReader(bytes.NewReader(bytes.Clone(ahead)), rest), l.in.Max
@@ -89,11 +85,11 @@ func (l *list) skipLong() error {
 	if l.inside {
 		l.dec = json.NewDecoder(io.MultiReader(strings.NewReader("["), l.in))
 		if _, l.err = l.dec.Token(); l.err != nil {
-			return l.err
+			return record{}, l.err
 		}
 	}
 	l.item++
-	return fault
+	return fault, nil
 }
 
 // skipValue reads on behind a JSON value and the comma that follows it. depth is how many brackets of it are open.
@@ -321,9 +317,6 @@ func (l *list) itemError(err error) error {
 	}
 	return fmt.Errorf("item %d: %w", l.item+1, err)
 }
-
-func (l *list) unit() string { return "item" }
-func (l *list) close() error { return nil }
 
 func (l *list) notes() []string {
 	var notes []string

@@ -14,7 +14,14 @@ import (
 // flatHeader knows what the columns of a flat file mean.
 type flatHeader struct {
 	names      []string
-	apostrophe int // index of columnApostrophe, or -1
+	parts      []flatPart // by column
+	apostrophe int        // index of columnApostrophe, or -1
+}
+
+// flatPart is what a column of a flat file is of a nested one.
+type flatPart struct {
+	at        int    // place in nestedColumns; -1 where it is of none
+	key, kind string // "": it is the whole of one
 }
 
 // newFlatHeader checks the names. Where apostrophes were written, the names' own are taken off.
@@ -31,8 +38,20 @@ func newFlatHeader(names []string) (*flatHeader, error) {
 			return nil, fmt.Errorf("the header has the column %q twice (columns %d and %d); rename one", name, first+1, i+1)
 		}
 		at[h.names[i]] = i
+		h.parts = append(h.parts, partOf(h.names[i]))
 	}
 	return h, nil
+}
+
+func partOf(name string) flatPart {
+	group, key, dotted := strings.Cut(name, ".")
+	p := flatPart{at: nestedAt(group), key: key}
+	if dotted && p.at >= 0 {
+		if p.kind = nestedColumns[p.at].kind(key); p.kind == "" {
+			p.at = -1
+		}
+	}
+	return p
 }
 
 // nest makes a row of its cells, one for each column: a string, a json.RawMessage (a value with its type), or nil
@@ -43,23 +62,18 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 		return nil, err
 	}
 	out := make([]column, 0, len(cells))
-	diagnosis, scores := &nested{name: ColumnDiagnosis, at: -1}, &nested{name: columnScores, at: -1}
-	issues := &nested{name: columnIssues, at: -1}
+	groups := make([]nested, len(nestedColumns))
 	for i, name := range h.names {
 		cell := cells[i]
 		if text, ok := cell.(string); ok && slices.Contains(quoted, name) {
 			cell = strings.TrimPrefix(text, "'")
 		}
-		group, key, _ := strings.Cut(name, ".")
-		switch {
+		switch p := h.parts[i]; {
 		case i == h.apostrophe:
-		case group == ColumnDiagnosis && knownDiagnosis(key):
-			out, err = diagnosis.addPart(out, key, cell)
-		case group == columnScores && strings.Contains(key, "."):
-			out, err = scores.addPart(out, key, cell)
-		case group == columnIssues && slices.Contains(issueKeys, key):
-			out, err = issues.addPart(out, key, cell)
-		case name == ColumnDiagnosis || name == columnScores || name == columnIssues:
+		case p.at >= 0 && p.kind != "":
+			groups[p.at].nestedColumn = &nestedColumns[p.at]
+			out, err = groups[p.at].addPart(out, p, cell)
+		case p.at >= 0:
 			out = appendWhole(out, name, value(cell))
 		default:
 			out = append(out, column{name, value(cell)})
@@ -68,33 +82,12 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 			return nil, fmt.Errorf("column %q: %w", name, err)
 		}
 	}
-	if out, err = diagnosis.insertInto(out, diagnosisValue); err != nil {
-		return nil, err
-	}
-	if out, err = scores.insertInto(out, scoresValue); err != nil {
-		return nil, err
-	}
-	return issues.insertInto(out, issuesValue)
-}
-
-// issuesValue is the column issues of its parts, or nil if there are none.
-func issuesValue(parts []column) json.RawMessage {
-	var out []column
-	for _, key := range issueKeys {
-		for _, p := range parts {
-			if p.name != key {
-				continue
-			}
-			if text, ok := jsontext.Unquote(p.value); ok && key == "ids" {
-				p.value = splitLabels(text)
-			}
-			out = append(out, p)
+	for i := range groups {
+		if out, err = groups[i].insertInto(out); err != nil {
+			return nil, err
 		}
 	}
-	if len(out) == 0 {
-		return nil
-	}
-	return appendObject(nil, out)
+	return out, nil
 }
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.
@@ -121,14 +114,6 @@ func (h *flatHeader) quoted(cells []any) (names []string, err error) {
 	return names, nil
 }
 
-func knownDiagnosis(key string) bool {
-	top, sub, deep := strings.Cut(key, ".")
-	if top == "probabilities" || top == "truncated" {
-		return deep && sub != ""
-	}
-	return !deep && slices.Contains(diagnosisKeys, top)
-}
-
 // value is a cell as JSON.
 func value(cell any) json.RawMessage {
 	switch v := cell.(type) {
@@ -142,45 +127,33 @@ func value(cell any) json.RawMessage {
 
 // nested gathers the dotted columns of one nested column.
 type nested struct {
-	name  string
-	at    int // where the column stands, or -1
-	parts []column
+	*nestedColumn // nil where there are none
+	parts         []column
 }
 
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // addPart adds a part unless its cell is empty, and keeps the nested column's place in the row.
-func (n *nested) addPart(out []column, key string, cell any) ([]column, error) {
-	if n.at < 0 {
-		n.at = len(out)
+func (n *nested) addPart(out []column, part flatPart, cell any) ([]column, error) {
+	if !slices.ContainsFunc(out, n.isPlace) {
 		out = append(out, column{n.name, nil})
 	}
 	raw := value(cell)
-	empty := isNull(raw) || string(raw) == `""`
-	if key == "labels" && n.name == ColumnDiagnosis {
-		if !isNull(raw) {
-			n.parts = append(n.parts, column{key, raw})
-		}
+	if isNull(raw) || string(raw) == `""` && part.key != "labels" {
 		return out, nil
 	}
-	if empty {
-		return out, nil
-	}
-	raw, err := n.typeOfKey(key, raw)
-	n.parts = append(n.parts, column{key, raw})
+	raw, err := typeOfKind(part.kind, raw)
+	n.parts = append(n.parts, column{part.key, raw})
 	return out, err
 }
 
-// typeOfKey gives a cell the type of its key.
-func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, error) {
-	top, last := key, key
-	if i := strings.IndexByte(key, '.'); i >= 0 {
-		top, last = key[:i], key[i+1:]
-	}
+// isPlace tells whether the nested value comes to stand there.
+func (n *nested) isPlace(c column) bool { return c.name == n.name && c.value == nil }
+
+// typeOfKind gives a cell the type of its kind.
+func typeOfKind(kind string, raw json.RawMessage) (json.RawMessage, error) {
 	text, isText := jsontext.Unquote(raw)
-	numeric := n.name == ColumnDiagnosis && (top == "probabilities" || top == "truncated") ||
-		n.name == columnScores && last == "value" || n.name == columnIssues && issueKind(key) == "a number"
-	switch {
+	switch numeric := kind == "a number"; {
 	case numeric && isText && !number.MatchString(text):
 		return nil, fmt.Errorf("%.40q is no number", text)
 	case numeric && isText:
@@ -189,25 +162,24 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40s is no number", raw)
 	case numeric:
 		return json.RawMessage(strings.TrimSuffix(string(raw), ".0")), nil
-	case isText && (n.name == columnScores && last != "status" && last != "reason" ||
-		n.name == ColumnDiagnosis && key == "read" || n.name == columnIssues && issueKind(key) == "an object"):
-		var list []json.RawMessage
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(text), &list) == nil || json.Unmarshal([]byte(text), &object) == nil {
-			return json.RawMessage(text), nil
+	case isText && kind == kindNames:
+		return splitLabels(text), nil
+	case isText && (kind == kindJSON || kind == "an object"):
+		if !json.Valid([]byte(text)) || strings.IndexByte("[{n", strings.TrimLeft(text, jsontext.Space)[0]) < 0 {
+			return nil, fmt.Errorf("%.40q is neither a JSON list nor an object", text)
 		}
-		return nil, fmt.Errorf("%.40q is neither a JSON list nor an object", text)
+		return json.RawMessage(text), nil
 	}
 	return raw, nil
 }
 
 // insertInto puts the nested value into its place, which is removed where all cells were empty.
-func (n *nested) insertInto(out []column, value func([]column) json.RawMessage) ([]column, error) {
-	if n.at < 0 {
+func (n *nested) insertInto(out []column) ([]column, error) {
+	if n.nestedColumn == nil {
 		return out, nil
 	}
-	i := slices.IndexFunc(out, func(c column) bool { return c.name == n.name && c.value == nil })
-	v := value(n.parts)
+	i := slices.IndexFunc(out, n.isPlace)
+	v := n.value()
 	if v == nil {
 		return slices.Delete(out, i, i+1), nil
 	}
@@ -219,46 +191,33 @@ func (n *nested) insertInto(out []column, value func([]column) json.RawMessage) 
 	return out, nil
 }
 
-// diagnosisValue is the diagnosis of its parts, in the order of Diagnosis, or nil if there is none.
-func diagnosisValue(parts []column) json.RawMessage {
-	var top []column
-	for _, key := range diagnosisKeys {
-		var sub []column
-		for _, p := range parts {
-			if rest, ok := strings.CutPrefix(p.name, key+"."); ok {
-				sub = append(sub, column{rest, p.value})
-			} else if p.name == key {
-				top = append(top, p)
-			}
+// value is the nested column of its parts, in their order, or nil if there is none.
+func (n *nested) value() json.RawMessage {
+	var keys []column
+	members := map[string][]column{}
+	for _, p := range n.parts {
+		top, key, deep := strings.Cut(p.name, ".")
+		if !deep || members[top] == nil {
+			keys = append(keys, column{top, p.value})
 		}
-		if sub != nil {
-			top = append(top, column{key, appendObject(nil, sub)})
+		if deep {
+			members[top] = append(members[top], column{key, p.value})
 		}
 	}
-	if len(top) == 1 && top[0].name == "labels" && string(top[0].value) == `""` {
-		return nil // every cell is empty
-	}
-	untagged := slices.ContainsFunc(top, func(c column) bool { return c.name == "status" })
-	for i, c := range top {
-		if c.name == "not_judged" {
-			text, _ := jsontext.Unquote(c.value)
-			top[i].value = splitLabels(text)
+	for i, k := range keys {
+		if m := members[k.name]; m != nil {
+			keys[i].value = appendObject(nil, m)
 		}
 	}
-	for i, c := range top {
-		if c.name == "labels" {
-			text, _ := jsontext.Unquote(c.value)
-			if text == "" && untagged {
-				top = slices.Delete(top, i, i+1)
-				break
-			}
-			top[i].value = splitLabels(text)
-		}
+	slices.SortStableFunc(keys, func(a, b column) int { return n.place(a.name) - n.place(b.name) })
+	if i := indexOf(keys, "labels"); i >= 0 && string(keys[i].value) == "[]" && n.name == ColumnDiagnosis &&
+		(len(keys) == 1 || indexOf(keys, "status") >= 0) { // an empty cell of a row without diagnosis, or untagged
+		keys = slices.Delete(keys, i, i+1)
 	}
-	if len(top) == 0 {
+	if len(keys) == 0 {
 		return nil
 	}
-	return appendObject(nil, top)
+	return appendObject(nil, keys)
 }
 
 func splitLabels(text string) json.RawMessage {
@@ -270,26 +229,6 @@ func splitLabels(text string) json.RawMessage {
 	}
 	list, _ := jsontext.Marshal(names) // strings always marshal
 	return list
-}
-
-// scoresValue is the scores of their parts, dimension by dimension, or nil if there are none.
-func scoresValue(parts []column) json.RawMessage {
-	var dimensions []column
-	of := map[string][]column{}
-	for _, p := range parts {
-		d, key, _ := strings.Cut(p.name, ".")
-		if of[d] == nil {
-			dimensions = append(dimensions, column{name: d})
-		}
-		of[d] = append(of[d], column{key, p.value})
-	}
-	if len(dimensions) == 0 {
-		return nil
-	}
-	for i, d := range dimensions {
-		dimensions[i].value = appendObject(nil, of[d.name])
-	}
-	return appendObject(nil, dimensions)
 }
 
 // FormulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs.

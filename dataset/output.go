@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,9 +45,8 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if err := CheckOutput(path, overwrite, inputs...); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(PartialPath(path)); err == nil && info.Size() > 0 && !overwrite {
-		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, "+
-			"or start again with --overwrite", PartialPath(path))
+	if err := CheckInterrupted(path); err != nil && !overwrite {
+		return nil, err
 	}
 	f, err := openPartial(path, os.O_CREATE)
 	if err != nil {
@@ -58,6 +56,16 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 		return nil, errors.Join(fmt.Errorf("output: %w", err), f.Close())
 	}
 	return &Output{path: path, file: f, writer: NewWriter(f)}, removeStale(PartialPath(RejectedPath(path)))
+}
+
+// CheckInterrupted refuses an output of which an interrupted run left rows.
+func CheckInterrupted(path string) error {
+	partial := PartialPath(path)
+	if info, err := os.Stat(partial); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite",
+			partial)
+	}
+	return nil
 }
 
 // CheckOutput finds what Create would refuse, but for the rows of an interrupted run, before anything is written.
@@ -86,15 +94,23 @@ func checkInputs(path string, inputs []string) error {
 
 // removeStale removes a file that a killed run may have left.
 func removeStale(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := wholefile.RemoveIfThere(path); err != nil {
 		return fmt.Errorf("left by an earlier run: %w", err)
 	}
 	return nil
 }
 
-func checkTarget(path string, overwrite bool) error {
+// RefuseIrregular refuses an output that is a pipe or a device.
+func RefuseIrregular(path string) error {
 	if err := wholefile.RefuseIrregular(path); err != nil {
 		return fmt.Errorf("output %w; -o - writes to standard output", err)
+	}
+	return nil
+}
+
+func checkTarget(path string, overwrite bool) error {
+	if err := RefuseIrregular(path); err != nil {
+		return err
 	}
 	if err := wholefile.RefuseLink(path); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -217,8 +233,8 @@ func (o *Output) Prepare() error {
 	if !o.Format.Plain() {
 		done = o.path + ".converting"
 		if err := o.convert(done); err != nil {
-			return errors.Join(fmt.Errorf("%w; the rows are in %s, as JSON Lines", err, PartialPath(o.path)), o.close(),
-				os.Remove(done))
+			return errors.Join(fmt.Errorf("output %s: %w; the rows are in %s, as JSON Lines", o.path, err,
+				PartialPath(o.path)), o.close(), os.Remove(done))
 		}
 	}
 	if err := o.close(); err != nil {
@@ -249,22 +265,16 @@ func (o *Output) Commit() error {
 // convert writes the rows in OUT's own format to a file of its own.
 func (o *Output) convert(path string) error {
 	if err := o.writer.Flush(); err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
+		return err
 	}
 	f, err := wholefile.OpenUnlinked(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
+		return err
 	}
-	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
-		err = convert(o.file, f, o.Format, o.Options)
-	}
-	if err == nil {
+	if err = convert(o.file, f, o.Format, o.Options); err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("output %s: %w", o.path, err)
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 func (o *Output) commitRejected() error {

@@ -44,18 +44,18 @@ func (r *Reader) Schema() *Schema {
 // parquetFile reads a Parquet file row by row.
 type parquetFile struct {
 	in     *parquetrows.File
-	file   string
 	max    int // bytes of a row
 	flat   *flatHeader
 	schema *Schema
+	noNotes
 }
 
-func newParquet(r io.ReaderAt, size int64, file string, o Options) (records, error) {
+func newParquet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := parquetrows.Open(r, size, o.maxRecord())
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{in: in, file: file, max: o.maxRecord(), schema: &Schema{nodes: map[string]parquet.Node{}}}
+	p := &parquetFile{in: in, max: o.maxRecord(), schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	for _, c := range in.Columns {
 		names = append(names, c.Name)
@@ -76,17 +76,13 @@ func (p *parquetFile) next() (record, error) {
 		return record{}, err
 	}
 	rec := record{place: p.in.Row}
-	raw := "{}"
-	if long {
-		err = &bounded.TooLongError{Max: p.max}
-	} else if rec.columns, err = p.columns(); err != nil && !bounded.IsTooLong(err) {
-		raw = fmt.Sprintf("%q", p.in.Describe())
+	if !long {
+		rec.columns, rec.err = p.columns()
 	}
-	if err == nil && rec.size() > p.max {
-		err = &bounded.TooLongError{Max: p.max}
-	}
-	if err != nil {
-		return record{}, &LineError{File: p.file, Line: p.in.Row, Unit: p.unit(), Raw: []byte(raw), Err: err}
+	if long || rec.size() > p.max {
+		rec.columns, rec.err = nil, &bounded.TooLongError{Max: p.max}
+	} else if rec.err != nil && !bounded.IsTooLong(rec.err) {
+		rec.raw = fmt.Appendf(nil, "%q", p.in.Describe())
 	}
 	return rec, nil
 }
@@ -103,6 +99,4 @@ func (p *parquetFile) columns() ([]column, error) {
 	return p.flat.nest(cells)
 }
 
-func (p *parquetFile) unit() string    { return "row" }
-func (p *parquetFile) notes() []string { return nil }
-func (p *parquetFile) close() error    { return p.in.Close() }
+func (p *parquetFile) close() error { return p.in.Close() }

@@ -38,7 +38,7 @@ type Options struct {
 
 	Limit     int    // stop after so many rows; 0 reads all
 	Format    Format // of the file; NewReader reads JSON Lines whatever it says
-	Sheet     string // of a workbook; "" is the first
+	Sheet     string // of a workbook; "" is the first with rows
 	Delimiter rune   // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
 	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string // for what must not stand in memory; "" is the system's
@@ -151,21 +151,30 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// record is what a format gives: columns in order, and their place.
+// record is what a format gives: columns in order, and their place. One without columns is no row whatever they mean.
 type record struct {
 	columns []column
 	place   int    // line, or whatever the format counts
 	raw     []byte // as it stands in the file; nil where that is no text
 	err     error  // why it is no row
+	header  string // of a sheet: where its columns are named
 }
 
-// records is one format's reader. Its errors are as Source's, without the file's name but in a *LineError.
+// records is one format's reader. An error ends it, and does not have the file's name.
 type records interface {
 	next() (record, error)
-	unit() string
 	notes() []string // what was assumed or left out
 	close() error
 }
+
+// noNotes and noClose are embedded in formats that need none.
+type (
+	noNotes struct{}
+	noClose struct{}
+)
+
+func (noNotes) notes() []string { return nil }
+func (noClose) close() error    { return nil }
 
 // Reader makes rows of records. It holds one record at a time, and little for each id.
 type Reader struct {
@@ -193,7 +202,8 @@ type Reader struct {
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
 func NewReader(r io.Reader, file string, o Options) *Reader {
-	return newReader(newLines(r, file, o.maxRecord()), file, o)
+	o.Format = Format{}
+	return newReader(newLines(r, o.maxRecord()), file, o)
 }
 
 func newReader(in records, file string, o Options) *Reader {
@@ -220,18 +230,17 @@ func (r *Reader) Read() (*Row, error) {
 		return nil, io.EOF
 	}
 	rec, err := r.takeRecord()
-	var line *LineError
 	if errors.Is(err, io.EOF) && !r.filled {
 		r.said = append(r.said, "there is no row in it")
 	}
 	r.filled = true
-	if errors.As(err, &line) || errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.file, err)
 	}
-	if !r.began {
+	if !r.began && !rec.isFault() {
 		r.began = true
 		if err := r.guessColumns(rec); err != nil {
 			return nil, err
@@ -239,7 +248,7 @@ func (r *Reader) Read() (*Row, error) {
 	}
 	row, err := r.makeRow(rec)
 	if err != nil {
-		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.in.unit(), Raw: rec.text(), Err: err}
+		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.unit(), Raw: rec.text(), Err: err}
 	}
 	if r.opt.Clip && r.clip(row) {
 		r.clipped++
@@ -247,6 +256,12 @@ func (r *Reader) Read() (*Row, error) {
 	r.rows++
 	return row, nil
 }
+
+// isFault tells whether it is no row whatever its columns mean.
+func (rec *record) isFault() bool { return rec.err != nil && rec.columns == nil }
+
+// unit is what LineError.Unit is in the file.
+func (r *Reader) unit() string { return r.opt.Format.storage().unit }
 
 // Notes say what was assumed about the file: guessed columns, a delimiter, sheets left out. They are
 // complete at the end, and those about columns after the first Read.
@@ -299,8 +314,10 @@ func (r *Reader) rowWithoutValues(rec record) *Row {
 }
 
 func (r *Reader) makeRow(rec record) (*Row, error) {
-	row := r.rowWithoutValues(rec)
-	var err error
+	row, err := r.rowWithoutValues(rec), rec.err
+	if err != nil {
+		return nil, err
+	}
 	for i, field := range r.fields {
 		if row.Values[i], err = r.fieldText(row, field); err != nil {
 			return nil, err
@@ -333,11 +350,11 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 				field)
 		}
 	}
-	if r.in.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
+	if r.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
 		return string(raw), nil
 	}
-	var text string
-	if raw[0] != '"' || jsontext.ReadString(raw, &text) != nil {
+	text, ok := jsontext.Unquote(raw)
+	if !ok {
 		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN",
 			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
@@ -20,24 +19,14 @@ var errFewerRows = fmt.Errorf("it holds more rows than the input: %w", ErrOtherR
 // keptRows are those of an earlier run.
 type keptRows struct {
 	in    *bufio.Reader
-	size  int64 // of the rows read so far
-	again bytes.Buffer
-	write *Writer // to again: a row as it would be written now
-}
-
-func newKeptRows(f *os.File) *keptRows {
-	k := &keptRows{in: bufio.NewReaderSize(f, 64<<10)}
-	k.write = NewWriter(&k.again)
-	return k
+	size  int64  // of the rows read so far
+	again []byte // a row as it would be written now
 }
 
 // equals tells whether the row would be written as that line.
-func (k *keptRows) equals(row *Row, line []byte) (bool, error) {
-	k.again.Reset()
-	if err := errors.Join(k.write.Write(row), k.write.Flush()); err != nil {
-		return false, err
-	}
-	return bytes.Equal(k.again.Bytes(), line), nil
+func (k *keptRows) equals(row *Row, line []byte) bool {
+	k.again = append(appendObject(k.again[:0], row.columns), '\n')
+	return bytes.Equal(k.again, line)
 }
 
 // Resume takes up the output of a run that was interrupted or killed. Recall must then be called for
@@ -50,7 +39,7 @@ func Resume(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	o := &Output{path: path, file: f, writer: NewWriter(f), kept: newKeptRows(f)}
+	o := &Output{path: path, file: f, writer: NewWriter(f), kept: &keptRows{in: bufio.NewReaderSize(f, 64<<10)}}
 	return o, removeStale(PartialPath(RejectedPath(path)))
 }
 
@@ -77,11 +66,7 @@ func (o *Output) Recall(row *Row, columns ...string) (bool, error) {
 			return false, err
 		}
 	}
-	same, err := o.kept.equals(row, line)
-	if err != nil {
-		return false, err
-	}
-	if !same {
+	if !o.kept.equals(row, line) {
 		return false, fmt.Errorf("%s: row %d is not that of %s:%d: %w", PartialPath(o.path), o.rows+1, row.Source,
 			row.Line, ErrOtherRows)
 	}

@@ -102,7 +102,7 @@ func (r *Reader) setID(row *Row) (err error) {
 		return err
 	}
 	if r.repeated++; r.repeated == 1 {
-		r.firstRepeat = fmt.Sprintf("%s %d: %q", cmp.Or(r.in.unit(), "line"), row.Line, row.ID)
+		r.firstRepeat = fmt.Sprintf("%s %d: %q", cmp.Or(r.unit(), "line"), row.Line, row.ID)
 	}
 	return nil
 }

@@ -1,69 +1,138 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/dataset/xlsx"
+	"github.com/erreval/erreval/taxonomy"
 )
 
-// sheet reads rows from a sheet of a workbook, whose first row that is not empty names the columns.
+// sheet reads rows from a sheet of a workbook. The columns are named by its first row that is not empty, but people
+// write titles above their tables: where a later row has more cells and names the task's fields, by that.
 type sheet struct {
 	in     *xlsx.Reader
-	file   string
 	header map[int]int // column of the sheet that has a name, to its place in flat
+	place  string      // of the header
 	flat   *flatHeader
+	ahead  []sheetRow // read already, but not given out
+	said   []string
 }
 
-func newSheet(r io.ReaderAt, size int64, file string, o Options) (records, error) {
+// sheetRow is a row of a sheet, or why there is none.
+type sheetRow struct {
+	cells  []xlsx.Cell
+	number int
+	err    error
+}
+
+func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{in: in, file: file, header: map[int]int{}}
-	if err := s.readHeader(); err != nil {
+	s := &sheet{in: in}
+	err = s.readHeader(o)
+	for more := true; more && err == nil && errors.Is(s.peek(0).err, io.EOF); { // on to the first sheet with rows
+		if more, err = in.NextSheet(); more {
+			err = s.readHeader(o)
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *sheet) readHeader() error {
-	cells, err := s.in.Next()
-	if errors.Is(err, io.EOF) {
+func (s *sheet) readHeader(o Options) error {
+	at := s.findHeader(o)
+	head := s.ahead[at]
+	s.header, s.flat, s.ahead = map[int]int{}, nil, s.ahead[at+1:]
+	if errors.Is(head.err, io.EOF) {
+		s.ahead = []sheetRow{head}
 		return nil
+	} else if head.err != nil {
+		return head.err
 	}
-	if err != nil {
-		return err
+	if at > 0 {
+		s.said = []string{fmt.Sprintf("the header is row %d; what stands above it is left out", head.number)}
 	}
+	s.place = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName())
 	var names []string
-	for _, c := range cells {
+	for _, c := range head.cells {
 		if c.Err != nil {
-			return fmt.Errorf("the header in row %d: %w", s.in.Row(), c.Err)
+			return fmt.Errorf("the header in row %d: %w", head.number, c.Err)
 		}
 		if name := cellText(value(c.Value)); name != "" {
 			s.header[c.Column], names = len(names), append(names, name)
 		}
 	}
-	s.flat, err = newFlatHeader(names)
+	flat, err := newFlatHeader(names)
+	s.flat = flat
 	return err
+}
+
+// findHeader gives the place of the header among the rows ahead. It looks at as many rows and bytes as are looked at for
+// columns.
+func (s *sheet) findHeader(o Options) int {
+	s.ahead = nil
+	most := 0
+	for i, left := 0, o.maxRecord(); i < LookAhead && left > 0; i++ {
+		var names []string
+		row := s.peek(i)
+		for _, c := range row.cells {
+			if name := cellText(value(c.Value)); name != "" {
+				names, left = append(names, name), left-len(name)
+			}
+		}
+		if len(names) > most && o.nameFields(names) {
+			return i
+		}
+		if most = max(most, len(names)); errors.Is(row.err, io.EOF) || o.Taxonomy == nil || o.Alone {
+			break
+		}
+	}
+	return 0
+}
+
+// nameFields tells whether the names are those of columns for all fields that rows need.
+func (o *Options) nameFields(names []string) bool {
+	return o.Taxonomy != nil && !slices.ContainsFunc(o.Taxonomy.Fields, func(f taxonomy.Field) bool {
+		_, guessed := findColumn(f.Name, names, nil)
+		given := cmp.Or(o.Map[f.Name], o.Recorded[f.Name], columnMessages)
+		return !f.Optional && !guessed && !slices.Contains(names, given)
+	})
+}
+
+// peek reads on to the row with so many before it that were not given out.
+func (s *sheet) peek(i int) sheetRow {
+	for len(s.ahead) <= i {
+		cells, err := s.in.Next()
+		s.ahead = append(s.ahead, sheetRow{cells, s.in.Row(), err})
+	}
+	return s.ahead[i]
 }
 
 func (s *sheet) next() (record, error) {
 	if s.flat == nil {
 		return record{}, io.EOF
 	}
-	cells, err := s.in.Next()
+	row := s.peek(0)
+	s.ahead = s.ahead[1:]
 	values := make([]any, len(s.header))
+	rec := record{place: row.number, header: s.place}
 	var fault error
-	if bad := (*xlsx.RowError)(nil); errors.As(err, &bad) {
+	if bad := (*xlsx.RowError)(nil); errors.As(row.err, &bad) {
 		fault = bad.Err
-	} else if err != nil {
-		return record{}, err
+	} else if row.err != nil {
+		return record{}, row.err
 	}
-	for _, c := range cells {
+	for _, c := range row.cells {
 		i, named := s.header[c.Column]
 		switch {
 		case c.Err != nil:
@@ -71,16 +140,16 @@ func (s *sheet) next() (record, error) {
 		case named:
 			values[i] = c.Value
 		case c.Value != nil && c.Value != "":
-			fault = fmt.Errorf("the cell %s stands under no column name; write one in the header, or empty it",
-				xlsx.CellName(c.Column, s.in.Row()))
+			rec.err = fmt.Errorf("the cell %s stands under no column name; write one in the header, or empty it",
+				xlsx.CellName(c.Column, row.number))
+			rec.raw = s.raw(values)
 		}
 	}
-	rec := record{place: s.in.Row()}
 	if fault == nil {
 		rec.columns, fault = s.flat.nest(values)
 	}
 	if fault != nil {
-		return record{}, &LineError{File: s.file, Line: s.in.Row(), Unit: s.unit(), Raw: s.raw(values), Err: fault}
+		rec.raw, rec.err = s.raw(values), fault
 	}
 	return rec, nil
 }
@@ -94,9 +163,7 @@ func (s *sheet) raw(values []any) []byte {
 	return appendObject(nil, columns)
 }
 
-func (s *sheet) unit() string { return "row" }
-
-func (s *sheet) notes() []string { return s.in.Notes() }
+func (s *sheet) notes() []string { return append(s.in.Notes(), s.said...) }
 
 func (s *sheet) close() error { return s.in.Close() }
 
@@ -107,7 +174,11 @@ type sheetWriter struct {
 }
 
 func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
-	out, err := xlsx.NewWriter(w, o.Sheet, h.names(), FormulaLike)
+	columns := make([]xlsx.Column, len(h.columns))
+	for i, c := range h.columns {
+		columns[i] = xlsx.Column{Name: c.name, Width: c.longest, Quoted: FormulaLike(c.name)}
+	}
+	out, err := xlsx.NewWriter(w, o.Sheet, columns)
 	if err != nil {
 		return nil, err
 	}

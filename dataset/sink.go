@@ -157,13 +157,13 @@ func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	in := newLines(file, "rows", math.MaxInt) // which were let in
+	in := newLines(file, math.MaxInt) // which were let in
 	for {
 		rec, err := in.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
+		if err = errors.Join(err, rec.err); err == nil {
 			err = f(rec.columns)
 		}
 		if err != nil {
@@ -191,6 +191,7 @@ type headerColumn struct {
 	name     string
 	kinds    kinds
 	values   int  // that are neither absent nor null
+	longest  int  // value in bytes
 	formulas bool // some text looks like a formula
 }
 
@@ -223,6 +224,7 @@ func (h *header) insert(i int, name string) {
 
 func (c *headerColumn) addValue(raw json.RawMessage) {
 	c.kinds |= kindOf(raw)
+	c.longest = max(c.longest, len(raw))
 	if !isNull(raw) {
 		c.values++
 	}

@@ -18,7 +18,7 @@ import (
 // Row.Source. A workbook or a Parquet file that is not a regular, uncompressed *os.File goes into a
 // temporary file first. Closing the Reader leaves r open.
 func NewSource(r io.Reader, file string, o Options) (*Reader, error) {
-	in, err := newRecords(r, file, &o)
+	in, err := newRecords(r, &o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -34,11 +34,16 @@ func Open(path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewSource(f, path, o)
+	return TakeSource(f, path, o)
+}
+
+// TakeSource is NewSource of what closing the Reader closes, too, and so does an error.
+func TakeSource(in io.ReadCloser, file string, o Options) (*Reader, error) {
+	r, err := NewSource(in, file, o)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, in.Close())
 	}
-	r.in = &closingRecords{r.in, f}
+	r.in = &closingRecords{r.in, in}
 	return r, nil
 }
 
@@ -51,9 +56,9 @@ type closingRecords struct {
 func (o *closingRecords) close() error { return errors.Join(o.records.close(), o.file.Close()) }
 
 // newRecords opens what o says, or corrects o's format where the content is plainly another one.
-func newRecords(r io.Reader, file string, o *Options) (records, error) {
+func newRecords(r io.Reader, o *Options) (records, error) {
 	if o.Format.RandomAccess() {
-		return newBinary(r, file, *o)
+		return newBinary(r, *o)
 	}
 	in, packed, err := decompress(r, o.Format)
 	if err != nil {
@@ -78,7 +83,7 @@ func newRecords(r io.Reader, file string, o *Options) (records, error) {
 		said = append(said, fmt.Sprintf("the file holds JSON Lines, not %s, and is read as such", o.Format.Name))
 		o.Format.Name = JSONL
 	}
-	out, err := newText(in, file, *o)
+	out, err := newText(in, *o)
 	if err != nil {
 		return nil, errors.Join(withEncoding(err, name), packed.Close())
 	}
@@ -101,7 +106,7 @@ func holdsObjects(in *bufio.Reader) bool {
 }
 
 // newText opens a format that is UTF-8 text.
-func newText(in *bufio.Reader, file string, o Options) (records, error) {
+func newText(in *bufio.Reader, o Options) (records, error) {
 	head, err := in.Peek(len(textfile.BOM))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -115,11 +120,11 @@ func newText(in *bufio.Reader, file string, o Options) (records, error) {
 	if s == nil {
 		return nil, fmt.Errorf("there is no format %q", o.Format)
 	}
-	return s.openText(in, file, o)
+	return s.openText(in, o)
 }
 
 // newBinary opens a format that is read from a file, not from a stream.
-func newBinary(r io.Reader, file string, o Options) (records, error) {
+func newBinary(r io.Reader, o Options) (records, error) {
 	f, size, err := randomAccess(r, o)
 	if err != nil {
 		return nil, err
@@ -135,7 +140,7 @@ func newBinary(r io.Reader, file string, o Options) (records, error) {
 	err = checkContent(head[:n], o.Format)
 	var out records
 	if err == nil {
-		out, err = o.Format.storage().openFile(f, size, file, o)
+		out, err = o.Format.storage().openFile(f, size, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -138,7 +138,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	}
 	faults := []error{o.Gates.check(e), run.CheckInputs(o.Inputs)}
 	if o.Judge == nil {
-		defer r.LimitMemory()()
+		defer r.Rows().Files.LimitMemory(r.Process)()
 		faults = append(faults, r.CheckOutputs()) // before the model is loaded
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -102,7 +102,7 @@ func formatFlag() cli.Flag {
 
 func sheetFlag() cli.Flag {
 	return &cli.StringFlag{Name: "sheet",
-		Usage: "read `SHEET` of a workbook instead of its first one, and call the sheet of an .xlsx output so"}
+		Usage: "read `SHEET` of a workbook instead of the first with rows, and call the sheet of an .xlsx output so"}
 }
 
 func delimiterFlag() cli.Flag {

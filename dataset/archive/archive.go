@@ -125,17 +125,8 @@ func (a *Archive) Close() error {
 	return a.file.Close()
 }
 
-// Rows is an entry that holds rows.
-type Rows struct {
-	*dataset.Reader
-	in io.Closer
-}
-
-// Close ends the reading.
-func (r *Rows) Close() error { return errors.Join(r.Reader.Close(), r.in.Close()) }
-
 // Rows reads an entry as rows, in the format that o or else its name says; file stands in messages and in Row.Source.
-func (a *Archive) Rows(name, file string, o dataset.Options) (*Rows, error) {
+func (a *Archive) Rows(name, file string, o dataset.Options) (*dataset.Reader, error) {
 	if f, ok := dataset.FormatOf(name); ok && o.Format == (dataset.Format{}) {
 		o.Format = f
 	}
@@ -143,9 +134,5 @@ func (a *Archive) Rows(name, file string, o dataset.Options) (*Rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	r, err := dataset.NewSource(in, file, o)
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	return &Rows{r, in}, nil
+	return dataset.TakeSource(in, file, o)
 }

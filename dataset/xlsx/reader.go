@@ -44,8 +44,9 @@ type Reader struct {
 	meter  *meter
 	dec    *xml.Decoder
 	part   io.Closer
-	row    int // 1-based
-	said   []string
+	sheet  int  // place of the sheet at hand
+	named  bool // it is the one that Options names
+	row    int  // 1-based
 	merged int
 }
 
@@ -67,30 +68,39 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Reader{book: book, said: book.said, max: limit}
-	if err := s.openSheet(o.Sheet); err != nil {
+	s := &Reader{book: book, named: o.Sheet != "", max: limit}
+	i, err := book.sheetIndex(o.Sheet)
+	if err == nil {
+		err = s.openSheet(i)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *Reader) openSheet(name string) error {
-	part, err := s.book.partOfSheet(name)
+func (s *Reader) openSheet(i int) error {
+	in, err := s.book.openPart(s.book.parts[i])
 	if err != nil {
 		return err
 	}
-	s.said = append(s.said, s.book.hiddenNotes(name)...)
-	if len(s.book.names) > 1 && name == "" {
-		s.said = append(s.said, fmt.Sprintf("reading the sheet %q; the workbook also has %q (--sheet names another)",
-			s.book.names[0], s.book.names[1:]))
-	}
-	in, err := s.book.openPart(part)
-	if err != nil {
-		return err
-	}
+	s.sheet, s.row, s.merged = i, 0, 0
 	s.part, s.meter = in, newMeter(in, "row", s.max)
 	s.dec = xml.NewDecoder(s.meter)
 	return nil
+}
+
+// NextSheet goes on to the next sheet, unless Options names one or this is the last; it tells whether it did.
+func (s *Reader) NextSheet() (bool, error) {
+	if s.named || s.sheet+1 >= min(len(s.book.names), maxSheets) {
+		return false, nil
+	}
+	err := s.part.Close()
+	s.part = nil
+	if err == nil {
+		err = s.openSheet(s.sheet + 1)
+	}
+	return err == nil, err
 }
 
 // SheetsWith gives the names of the sheets, hidden ones too, in whose first row that is not empty a cell has the text.
@@ -101,18 +111,16 @@ func SheetsWith(r io.ReaderAt, size int64, o Options, text string) (found []stri
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range book.names[:min(len(book.names), maxSheets)] {
+	for i, name := range book.names[:min(len(book.names), maxSheets)] {
 		s := &Reader{book: book, max: limit}
-		if s.openSheet(name) != nil {
+		if s.openSheet(i) != nil {
 			continue
 		}
 		cells, err := s.Next()
 		if err == nil && slices.ContainsFunc(cells, func(c Cell) bool { return c.Value == any(text) }) {
 			found = append(found, name)
 		}
-		if err := s.part.Close(); err != nil {
-			return nil, errors.Join(err, book.close())
-		}
+		_ = s.part.Close() // of a sheet that is not read on
 	}
 	return found, book.close()
 }
@@ -353,11 +361,33 @@ func columnIndex(name string) int {
 
 // Notes say what was left out or guessed so far.
 func (s *Reader) Notes() []string {
-	if s.merged == 0 {
-		return s.said
+	notes := append(slices.Clone(s.book.said), s.book.hiddenNotes(s.sheet)...)
+	if others := s.otherSheets(); len(others) > 0 && !s.named {
+		why := ""
+		if s.sheet > 0 {
+			why = ", as no row stands in those before it"
+		}
+		notes = append(notes, fmt.Sprintf("reading the sheet %q%s; the workbook also has %q (--sheet names another)",
+			s.book.names[s.sheet], why, others))
 	}
-	return append(slices.Clone(s.said), fmt.Sprintf("%d merged ranges: only the first cell of each has its value; "+
-		"unmerge them and fill the others in Excel", s.merged))
+	if s.merged > 0 {
+		notes = append(notes, fmt.Sprintf("%d merged ranges: only the first cell of each has its value; "+
+			"unmerge them and fill the others in Excel", s.merged))
+	}
+	return notes
+}
+
+// SheetName is the name of the sheet at hand, and of what option names another, for a message.
+func (s *Reader) SheetName() string {
+	name := fmt.Sprintf("the sheet %q", s.book.names[s.sheet])
+	if others := s.otherSheets(); len(others) > 0 {
+		name += fmt.Sprintf(" (the workbook also has %q; --sheet names another)", others)
+	}
+	return name
+}
+
+func (s *Reader) otherSheets() []string {
+	return slices.Delete(slices.Clone(s.book.names), s.sheet, s.sheet+1)
 }
 
 // Close ends reading.

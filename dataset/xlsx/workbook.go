@@ -145,13 +145,13 @@ func (b *workbook) readSheets() error {
 	return nil
 }
 
-// hiddenNotes say which sheets nobody sees who opens the workbook, where the one that is read ("" is the first) is one
-// of them, and which others are.
-func (b *workbook) hiddenNotes(read string) (notes []string) {
+// hiddenNotes say which sheets nobody sees who opens the workbook, where the one that is read is one of them, and which
+// others are.
+func (b *workbook) hiddenNotes(read int) (notes []string) {
 	var others []string
 	for i, name := range b.names {
-		switch isRead := name == read || read == "" && i == 0; {
-		case b.hidden[i] && isRead:
+		switch {
+		case b.hidden[i] && i == read:
 			notes = append(notes, fmt.Sprintf("the sheet %q is hidden; its rows are read all the same", name))
 		case b.hidden[i]:
 			others = append(others, name)
@@ -163,16 +163,13 @@ func (b *workbook) hiddenNotes(read string) (notes []string) {
 	return notes
 }
 
-// partOfSheet gives the part of a sheet; "" is the first.
-func (b *workbook) partOfSheet(name string) (string, error) {
-	if name == "" {
-		return b.parts[0], nil
-	}
+// sheetIndex is the place of a sheet; "" is the first.
+func (b *workbook) sheetIndex(name string) (int, error) {
 	i := slices.Index(b.names, name)
-	if i < 0 {
-		return "", fmt.Errorf("there is no sheet %q; the sheets are %q", name, b.names)
+	if i < 0 && name != "" {
+		return 0, fmt.Errorf("there is no sheet %q; the sheets are %q", name, b.names)
 	}
-	return b.parts[i], nil
+	return max(i, 0), nil
 }
 
 func (b *workbook) readTexts(tempDir string, limit int) error {

@@ -3,6 +3,7 @@ package xlsx
 import (
 	"archive/zip"
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,10 +31,17 @@ type (
 // Writer writes a workbook of one sheet, in one pass. excelize would cut long texts and replace control characters by
 // U+FFFD, and say nothing.
 type Writer struct {
-	zip   *zip.Writer
-	out   *bufio.Writer
-	names []string
-	row   int
+	zip     *zip.Writer
+	out     *bufio.Writer
+	columns []Column
+	row     int
+}
+
+// Column is a column of a sheet that is written.
+type Column struct {
+	Name   string
+	Width  int  // of its longest value in characters, roughly; a wide column is cut to one that a screen holds
+	Quoted bool // the name is written as Quoted, without bold letters
 }
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
@@ -45,6 +53,15 @@ const (
 	styleQuoted // with Excel's own apostrophe in front, which is no part of the text
 )
 
+// wrapped is how cells lie in rows that a long text makes high.
+const wrapped = `<alignment vertical="top" wrapText="1"/>`
+
+// Widths of columns in characters: as wide as the longest value, but texts in lines that are easy to read.
+const (
+	minWidth = 10
+	maxWidth = 60
+)
+
 // workbookParts are the files of a workbook beside that of its sheet.
 var workbookParts = []struct{ name, content string }{
 	{"[Content_Types].xml",
@@ -53,27 +70,24 @@ var workbookParts = []struct{ name, content string }{
 	{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="SHEET" sheetId="1" r:id="rId1"/></sheets></workbook>`},
 	{"xl/_rels/workbook.xml.rels",
 		`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`},
-	{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/></cellXfs></styleSheet>`},
+	{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1" applyAlignment="1">` + wrapped + `</xf></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`},
 }
 
-const sheetHead = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`
+const sheetHead = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>`
 
-// NewWriter begins a workbook with one sheet, called rows where sheet is "", and writes the names of its columns; those
-// that quoted chooses are written as Quoted, without bold letters. More columns or a longer name than Excel takes are
-// an error.
-func NewWriter(out io.Writer, sheet string, names []string, quoted func(name string) bool) (*Writer, error) {
-	if len(names) > maxColumns {
-		return nil, fmt.Errorf("%d columns, but a sheet has at most %d; write Parquet or JSON Lines instead", len(names),
+// NewWriter begins a workbook with one sheet, called rows where sheet is "", and writes the names of its columns. More
+// columns or a longer name than Excel takes are an error.
+func NewWriter(out io.Writer, sheet string, columns []Column) (*Writer, error) {
+	if len(columns) > maxColumns {
+		return nil, fmt.Errorf("%d columns, but a sheet has at most %d; write Parquet or JSON Lines instead", len(columns),
 			maxColumns)
 	}
-	if sheet == "" {
-		sheet = "rows"
-	}
-	if len(utf16.Encode([]rune(sheet))) > maxName || strings.ContainsAny(sheet, `[]:*?/\`) {
+	sheet = cmp.Or(sheet, "rows")
+	if utf16Len(sheet) > maxName || strings.ContainsAny(sheet, `[]:*?/\`) {
 		return nil, fmt.Errorf(`the sheet name %q is not one that Excel takes: at most %d characters, none of []:*?/\`, sheet,
 			maxName)
 	}
-	w := &Writer{zip: zip.NewWriter(out), names: names}
+	w := &Writer{zip: zip.NewWriter(out), columns: columns}
 	for _, p := range workbookParts {
 		part, err := w.zip.Create(p.name)
 		if err != nil {
@@ -89,19 +103,34 @@ func NewWriter(out io.Writer, sheet string, names []string, quoted func(name str
 	}
 	w.out = bufio.NewWriterSize(part, 64<<10)
 	w.out.WriteString(xmlHead + sheetHead)
+	return w, w.writeHeader()
+}
+
+// writeHeader writes the widths and names of the columns.
+func (w *Writer) writeHeader() error {
+	open, end := "", "" // Excel takes an empty <cols> for damage
+	if len(w.columns) > 0 {
+		open, end = "<cols>", "</cols>"
+	}
+	w.out.WriteString(open)
+	for i, c := range w.columns {
+		fmt.Fprintf(w.out, `<col min="%d" max="%[1]d" width="%d" customWidth="1"/>`, i+1,
+			min(max(c.Width, min(len(c.Name), maxWidth/3), minWidth), maxWidth))
+	}
+	w.out.WriteString(end)
 	w.row = 1
-	w.out.WriteString(`<row r="1">`)
-	for i, name := range names {
+	w.out.WriteString(`<sheetData><row r="1">`) // bufio keeps the error
+	for i, c := range w.columns {
 		style := styleHeader
-		if quoted(name) {
+		if c.Quoted {
 			style = styleQuoted
 		}
-		if err := w.writeText(i, name, style); err != nil {
-			return nil, err
+		if err := w.writeText(i, c.Name, style); err != nil {
+			return err
 		}
 	}
-	_, err = w.out.WriteString("</row>")
-	return w, err
+	_, err := w.out.WriteString("</row>")
+	return err
 }
 
 // Write appends a row of cells, each nil, a bool, a Number, a string or a Quoted.
@@ -135,7 +164,7 @@ func (w *Writer) writeCell(i int, value any) error {
 	case Quoted:
 		return w.writeText(i, string(v), styleQuoted)
 	default:
-		return fmt.Errorf("column %q has a %T, which is no value of a cell", w.names[i], value)
+		return fmt.Errorf("column %q has a %T, which is no value of a cell", w.columns[i].Name, value)
 	}
 	return nil
 }
@@ -143,7 +172,7 @@ func (w *Writer) writeCell(i int, value any) error {
 func (w *Writer) writeText(i int, text string, style int) error {
 	if n := utf16Len(text); n > maxCell {
 		return fmt.Errorf("column %q has %d characters, but a cell of Excel holds %d; "+
-			"write CSV, Parquet or JSON Lines instead", w.names[i], n, maxCell)
+			"write CSV, Parquet or JSON Lines instead", w.columns[i].Name, n, maxCell)
 	}
 	fmt.Fprintf(w.out, `<c r="%s" t="inlineStr"`, CellName(i, w.row))
 	if style > 0 {

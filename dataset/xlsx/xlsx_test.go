@@ -41,7 +41,7 @@ func partsWith(rows string) (parts []string) {
 	for _, p := range workbookParts {
 		parts = append(parts, p.name, p.content)
 	}
-	return append(parts, "xl/worksheets/sheet1.xml", sheetHead+rows+"</sheetData></worksheet>")
+	return append(parts, "xl/worksheets/sheet1.xml", sheetHead+"<sheetData>"+rows+"</sheetData></worksheet>")
 }
 
 // excel is a workbook of the witness, with two rows and what change does to them.
@@ -157,8 +157,6 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func isFormula(name string) bool { return strings.HasPrefix(name, "=") }
-
 // TestExcelReadsOurs: excelize, which is not ours, sees the texts, and no formula; and so do we.
 func TestExcelReadsOurs(t *testing.T) {
 	names, values := []string{}, []any{Quoted("=1+1"), "a\r\nb", "\x01", "_x0041_", " a ", Number("1.5"), true, nil,
@@ -168,7 +166,11 @@ func TestExcelReadsOurs(t *testing.T) {
 	}
 	names[1] = "=c1"
 	var out bytes.Buffer
-	w, err := NewWriter(&out, "mine", names, isFormula)
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		columns[i] = Column{Name: name, Width: 40 * i, Quoted: name == "=c1"}
+	}
+	w, err := NewWriter(&out, "mine", columns)
 	if err == nil {
 		err = errors.Join(w.Write(values), w.Close())
 	}
@@ -194,6 +196,16 @@ func TestExcelReadsOurs(t *testing.T) {
 			t.Errorf("%s has style %d, %v, want %d", cell, style, err, want)
 		}
 	}
+	for column, want := range map[string]float64{"A": 10, "B": 40, "C": 60} {
+		if width, err := f.GetColWidth("mine", column); err != nil || width != want {
+			t.Errorf("the column %s is %v wide, %v, want %v", column, width, err, want)
+		}
+	}
+	for _, style := range []int{stylePlain, styleHeader, styleQuoted} {
+		if a := f.Styles.CellXfs.Xf[style].Alignment; a == nil || !a.WrapText || a.Vertical != "top" {
+			t.Errorf("style %d: texts are not wrapped: %+v", style, a)
+		}
+	}
 	if quoted, err := f.GetStyle(styleQuoted); err != nil || quoted.Font != nil && quoted.Font.Bold ||
 		f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix == nil || !*f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix {
 		t.Errorf("no apostrophe: %+v, %v", quoted, err)
@@ -212,7 +224,7 @@ func TestUnwritable(t *testing.T) {
 		`column "a" has a int, which is no value of a cell`:                func(w *Writer) error { return w.Write([]any{1}) },
 		"a sheet has at most 1048576 rows":                                 func(w *Writer) error { w.row = maxRows; return w.Write([]any{"x"}) },
 	} {
-		w, err := NewWriter(io.Discard, "", []string{"a"}, isFormula)
+		w, err := NewWriter(io.Discard, "", []Column{{Name: "a"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,11 +232,11 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := NewWriter(io.Discard, "a/b", nil, isFormula); err == nil || !strings.HasPrefix(err.Error(),
+	if _, err := NewWriter(io.Discard, "a/b", nil); err == nil || !strings.HasPrefix(err.Error(),
 		`the sheet name "a/b" is not one`) {
 		t.Errorf("got %v", err)
 	}
-	_, err := NewWriter(io.Discard, "", make([]string, maxColumns+1), isFormula)
+	_, err := NewWriter(io.Discard, "", make([]Column, maxColumns+1))
 	if err == nil || !strings.HasPrefix(err.Error(),
 		"16385 columns") {
 		t.Errorf("got %v", err)
@@ -281,7 +293,7 @@ func checkCells(t *testing.T, cells []Cell) {
 // Of two parts of one name, programs read one or the other.
 func TestTwoPartsOfOneName(t *testing.T) {
 	for _, name := range []string{"xl/worksheets/sheet1.xml", "XL/Worksheets/sheet1.XML"} {
-		book := zipOf(t, append(partsWith(""), name, sheetHead+"</sheetData></worksheet>")...)
+		book := zipOf(t, append(partsWith(""), name, sheetHead+"<sheetData></sheetData></worksheet>")...)
 		_, err := openWorkbook(bytes.NewReader(book), int64(len(book)), t.TempDir(), 1<<20)
 		if err == nil || !strings.Contains(err.Error(), "two parts of the name") {
 			t.Errorf("%s: %v", name, err)

@@ -3,6 +3,7 @@ package nativelib
 import (
 	"archive/tar"
 	"archive/zip"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/regularfile"
@@ -20,60 +22,39 @@ import (
 // maxLibrary is the largest library that is unpacked if its size is not pinned, in bytes.
 const maxLibrary = 1 << 30
 
-// openMember opens one file of a wheel (zip) or of a .tgz. It unpacks nothing else, and the caller chooses the target's
-// name, so an entry's own path cannot do harm.
-func openMember(archive, name string) (io.ReadCloser, error) {
-	if strings.HasSuffix(archive, ".whl") {
-		return openZipMember(archive, name)
+// readMember gives one file of a wheel (zip) or of a .tgz to read. It unpacks nothing else, and the caller chooses the
+// target's name, so an entry's own path cannot do harm.
+func readMember(archive, name string, read func(io.Reader) error) error {
+	base := filepath.Base(archive)
+	if !strings.HasSuffix(archive, ".whl") {
+		f, err := os.Open(archive)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r, err := seekTar(f, name)
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s holds no file %s", base, name)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", base, err)
+		}
+		return read(r)
 	}
-	return openTarMember(archive, name)
-}
-
-// closers closes an entry and then its archive.
-type closers struct {
-	io.Reader
-	all []io.Closer
-}
-
-func (c closers) Close() error {
-	var errs []error
-	for _, closer := range c.all {
-		errs = append(errs, closer.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func openZipMember(archive, name string) (io.ReadCloser, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(archive), err)
+		return fmt.Errorf("%s: %w", base, err)
 	}
-	for _, f := range z.File {
-		if f.Name != name || !f.Mode().IsRegular() {
-			continue
-		}
-		r, err := f.Open()
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %s: %w", filepath.Base(archive), name, err), z.Close())
-		}
-		return closers{r, []io.Closer{r, z}}, nil
+	defer z.Close()
+	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == name && f.Mode().IsRegular() })
+	if i < 0 {
+		return fmt.Errorf("%s holds no file %s", base, name)
 	}
-	return nil, errors.Join(missingError(archive, name), z.Close())
-}
-
-func openTarMember(archive, name string) (io.ReadCloser, error) {
-	f, err := os.Open(archive)
+	r, err := z.File[i].Open()
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %s: %w", base, name, err)
 	}
-	r, err := seekTar(f, name)
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, errors.Join(missingError(archive, name), f.Close())
-		}
-		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(archive), err), f.Close())
-	}
-	return closers{r, []io.Closer{f}}, nil
+	defer r.Close()
+	return read(r)
 }
 
 // seekTar reads on to the named file; io.EOF means that there is none.
@@ -94,32 +75,22 @@ func seekTar(r io.Reader, name string) (io.Reader, error) {
 	}
 }
 
-func missingError(archive, name string) error {
-	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
-}
-
 // unpackLibrary writes the library to target, checked and whole or not at all: two installations at the same time, or
 // an interrupted one, leave a whole library or none. It returns the library's SHA-256.
 func unpackLibrary(archive string, p pin, target string) (sum string, err error) {
-	r, err := openMember(archive, p.member)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	err = wholefile.Fill(target, func(w io.Writer) error {
-		if sum, err = copyChecked(w, r, p); err != nil {
-			return fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err)
-		}
-		return nil
+	err = readMember(archive, p.member, func(r io.Reader) error {
+		return wholefile.Fill(target, func(w io.Writer) (err error) {
+			if sum, err = copyChecked(w, r, p); err != nil {
+				return fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err)
+			}
+			return nil
+		})
 	})
 	return sum, err
 }
 
 func copyChecked(w io.Writer, r io.Reader, p pin) (string, error) {
-	limit := p.size
-	if limit == 0 {
-		limit = maxLibrary
-	}
+	limit := cmp.Or(p.size, maxLibrary)
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(r, limit+1))
 	switch {
@@ -137,6 +108,15 @@ func copyChecked(w io.Writer, r io.Reader, p pin) (string, error) {
 
 func hashError(got, want string) error {
 	return fmt.Errorf("SHA-256 is %s, expected %s; refused, the file is damaged or not the published one", got, want)
+}
+
+// checkSum compares a file with its hash.
+func checkSum(path, want string) error {
+	got, err := fileSum(path)
+	if err == nil && got != want {
+		return fmt.Errorf("%s: %w", path, hashError(got, want))
+	}
+	return err
 }
 
 // fileSum is the SHA-256 of a file in lower-case hexadecimal.

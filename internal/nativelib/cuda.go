@@ -45,9 +45,6 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 		wheels = cudaWheels
 	}
 	dir := cudaDir(in.CacheDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return CUDA{}, false, fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
-	}
 	for _, w := range wheels {
 		if !in.Force && w.isVerified(dir, in.log) {
 			continue
@@ -65,11 +62,7 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 // isVerified tells whether every file of w is in dir and has the right hash.
 func (w wheel) isVerified(dir string, log func(string, ...any)) bool {
 	for _, f := range w.files {
-		sum, err := fileSum(f.pathIn(dir))
-		if err == nil && sum != f.sha256 {
-			err = fmt.Errorf("%s: %w", f.pathIn(dir), hashError(sum, f.sha256))
-		}
-		if err != nil {
+		if err := checkSum(f.pathIn(dir), f.sha256); err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				log("%v; fetching it again", err)
 			}
@@ -79,22 +72,16 @@ func (w wheel) isVerified(dir string, log func(string, ...any)) bool {
 	return true
 }
 
-func (in *Installer) installWheel(ctx context.Context, w wheel, dir string) (err error) {
-	tmp, err := os.MkdirTemp(dir, ".fetch-*")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	archive, err := in.fetchPyPI(ctx, w.pin, tmp)
-	if err != nil {
-		return err
-	}
-	for _, f := range w.files {
-		if _, err := unpackLibrary(archive, f, f.pathIn(dir)); err != nil {
-			return err
+func (in *Installer) installWheel(ctx context.Context, w wheel, dir string) error {
+	w.source = PyPI
+	return in.withArchive(ctx, w.pin, dir, func(archive string) error {
+		for _, f := range w.files {
+			if _, err := unpackLibrary(archive, f, f.pathIn(dir)); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // pathIn is the path of a wheel's file. All are in one folder, where NVIDIA's libraries look for each other.

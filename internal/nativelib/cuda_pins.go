@@ -65,5 +65,5 @@ var cudaWheels = []wheel{
 }
 
 func pypi(project, version, platform string, download int64) pin {
-	return pin{source: PyPI, project: project, version: version, platform: platform, download: download}
+	return pin{project: project, version: version, platform: platform, download: download}
 }

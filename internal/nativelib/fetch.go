@@ -90,7 +90,7 @@ func (in *Installer) fetchNPM(ctx context.Context, p pin, dir string) (string, e
 // nothing is unpacked.
 func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (string, error) {
 	top, _, _ := strings.Cut(p.member, "/")
-	url := fmt.Sprintf("%s/v%s/%s.tgz", in.releaseURL(), p.version, top)
+	url := fmt.Sprintf("%s/v%s/%s.tgz", cmp.Or(in.releaseBase, releaseBase), p.version, top)
 	if in.SHA256 == "" {
 		return "", fmt.Errorf("this version of erreval has no pin for %s; take its SHA-256 from the release page and give "+
 			"it with --sha256", url)
@@ -108,13 +108,6 @@ func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (strin
 		return "", fmt.Errorf("%s: %w", url, hashError(sum, in.SHA256))
 	}
 	return archive, nil
-}
-
-func (in *Installer) releaseURL() string {
-	if in.releaseBase != "" {
-		return in.releaseBase
-	}
-	return releaseBase
 }
 
 func downloadFile(ctx context.Context, url, path string) error {

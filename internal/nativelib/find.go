@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/internal/regularfile"
@@ -126,7 +125,7 @@ func findInDirs(dirs []string) (f Found, old []string) {
 	return Found{}, old
 }
 
-var versionPattern = regexp.MustCompile(`\.so\.(\d+\.(\d+)(?:\.\d+)*)$`)
+var versionPattern = regexp.MustCompile(`\.so\.(\d+\.\d+(?:\.\d+)*)$`)
 
 // versionOf reads the version from the name that path stands for, links followed.
 func versionOf(path string) string {
@@ -141,12 +140,8 @@ func versionOf(path string) string {
 
 // minorOf is the 31 of 1.31.1, or -1 if the version is unknown.
 func minorOf(path string) int {
-	parts := strings.Split(versionOf(path), ".")
-	if len(parts) < 2 {
-		return -1
-	}
-	minor, err := strconv.Atoi(parts[1])
-	if err != nil {
+	var major, minor int
+	if _, err := fmt.Sscanf(versionOf(path), "%d.%d", &major, &minor); err != nil {
 		return -1
 	}
 	return minor

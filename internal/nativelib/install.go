@@ -1,6 +1,7 @@
 package nativelib
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -66,10 +67,7 @@ func (in *Installer) foundPin(p pin) Found {
 }
 
 func (in *Installer) listCandidates() ([]pin, error) {
-	source := in.Source
-	if source == "" {
-		source = Auto
-	}
+	source := cmp.Or(in.Source, Auto)
 	if !slices.Contains(Sources(), source) {
 		return nil, fmt.Errorf("no source %q; there is %s", source, strings.Join(Sources(), ", "))
 	}
@@ -111,13 +109,28 @@ func (in *Installer) findPresent(candidates []pin) (Found, bool) {
 	return Found{}, false
 }
 
-func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
+func (in *Installer) installFrom(ctx context.Context, p pin) error {
 	target := p.libraryPath(in.CacheDir)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
+	return in.withArchive(ctx, p, filepath.Dir(target), func(archive string) error {
+		sum, err := unpackLibrary(archive, p, target)
+		if err != nil {
+			return fmt.Errorf("%w; try again, or another --source", err)
+		}
+		if p.sha256 != "" {
+			return nil
+		}
+		return wholefile.Write(sumFile(target), []byte(sum+"\n")) // Verify compares with it
+	})
+}
+
+// withArchive fetches p's archive for as long as unpack runs. It makes the folder dir, for which unpack is.
+func (in *Installer) withArchive(ctx context.Context, p pin, dir string,
+	unpack func(archive string) error) (err error) {
+	err = os.MkdirAll(dir, 0o755)
+	tmp := ""
+	if err == nil { // beside the target: /tmp may be too small for the archive
+		tmp, err = os.MkdirTemp(dir, ".fetch-*")
 	}
-	// Beside the target: /tmp may be too small for the archive.
-	tmp, err := os.MkdirTemp(filepath.Dir(target), ".fetch-*")
 	if err != nil {
 		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
@@ -126,14 +139,7 @@ func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
 	if err != nil {
 		return err
 	}
-	sum, err := unpackLibrary(archive, p, target)
-	if err != nil {
-		return fmt.Errorf("%w; try again, or another --source", err)
-	}
-	if p.sha256 != "" {
-		return nil
-	}
-	return wholefile.Write(sumFile(target), []byte(sum+"\n")) // Verify compares with it
+	return unpack(archive)
 }
 
 func sumFile(library string) string { return library + ".sha256" }
@@ -144,10 +150,6 @@ func (f Found) Verify() error {
 	if f.From != "cache" {
 		return nil
 	}
-	got, err := fileSum(f.Path)
-	if err != nil {
-		return err
-	}
 	want := f.pin.sha256
 	if want == "" {
 		noted, err := regularfile.Read(sumFile(f.Path), regularfile.Max)
@@ -156,8 +158,5 @@ func (f Found) Verify() error {
 		}
 		want = strings.TrimSpace(string(noted))
 	}
-	if got != want {
-		return fmt.Errorf("%s: %w", f.Path, hashError(got, want))
-	}
-	return nil
+	return checkSum(f.Path, want)
 }

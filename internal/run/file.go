@@ -76,8 +76,7 @@ func (r *Run) openFile(ctx context.Context, in, out string) (*file, error) {
 		return nil, err
 	}
 	f.source, f.info, f.input = source, info, runrecord.NewInputReader(in, source)
-	counter := NewCountingReader(f.input)
-	r.Progress.Begin(f.size(), counter)
+	r.Progress.Begin(f.size(), f.input)
 	limit := 0
 	if r.Limit > 0 {
 		limit = r.Limit - r.read
@@ -85,9 +84,9 @@ func (r *Run) openFile(ctx context.Context, in, out string) (*file, error) {
 	options := dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, ID: r.ID, Limit: limit}
 	if r.Flush {
 		f.answers = newAnswers(&f.mu)
-		f.reader = r.files.LineReader(counter, in, options)
+		f.reader = r.files.LineReader(f.input, in, options)
 	} else {
-		f.reader, err = r.files.Reader(counter, source, in, options)
+		f.reader, err = r.files.Reader(f.input, source, in, options)
 	}
 	if err != nil {
 		return nil, errors.Join(err, source.Close())

@@ -21,7 +21,7 @@ import (
 // FileOptions say how files of rows are stored.
 type FileOptions struct {
 	Format    string   // of standard input and output, and of files whose names do not tell
-	Sheet     string   // of a workbook; "" is the first
+	Sheet     string   // of a workbook; "" is the first with rows
 	Delimiter string   // one character, "tab" or "\t"; "" looks at the header
 	Encoding  string   // of text that is read; "" is UTF-8, or what the file shows
 	Inputs    []string // that are of Format whatever their names say; they may be patterns

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/storage"
@@ -100,20 +99,4 @@ func Changed(path string, info fs.FileInfo) string {
 		return "was written to"
 	}
 	return ""
-}
-
-// CountingReader counts the bytes read through it.
-type CountingReader struct {
-	r io.Reader
-	n atomic.Int64
-}
-
-// NewCountingReader reads from r.
-func NewCountingReader(r io.Reader) *CountingReader { return &CountingReader{r: r} }
-
-// Read implements io.Reader.
-func (c *CountingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
 }

@@ -10,14 +10,11 @@ const (
 	perRecord  = 16 // times what a record may take beyond recordSize
 )
 
-// LimitMemory keeps less garbage where rows are large, until its result is called. It suits a run that holds a few rows
-// at a time. GOMEMLIMIT wins.
-func (r *Run) LimitMemory() (restore func()) { return r.files.LimitMemory(r.Process) }
-
-// LimitMemory is Run's, for records as the files may have.
+// LimitMemory is Process's, for records as the files may have.
 func (f *Files) LimitMemory(p *Process) (restore func()) { return p.LimitMemory(f.maxRecord) }
 
-// LimitMemory is Run's, for records of up to so many bytes.
+// LimitMemory keeps less garbage where rows are large, of up to so many bytes, until its result is called. It suits a
+// run that holds a few rows at a time. GOMEMLIMIT wins.
 func (p *Process) LimitMemory(maxRecord int) (restore func()) {
 	if p.Getenv("GOMEMLIMIT") != "" {
 		return func() {}

@@ -108,33 +108,21 @@ func (r *Run) CheckOutputs() error {
 			continue
 		}
 		if r.Overwrite || r.Resume {
-			errs = append(errs, refuseIrregular(out))
+			errs = append(errs, dataset.RefuseIrregular(out))
 			continue
 		}
-		partial := dataset.PartialPath(out)
-		if info, err := os.Stat(partial); err == nil && info.Size() > 0 {
-			errs = append(errs, fmt.Errorf("%s holds the rows of an interrupted run; "+
-				"go on with --resume, or start again with --overwrite", partial))
-		}
-		errs = append(errs, CheckNew(out))
+		errs = append(errs, dataset.CheckInterrupted(out), CheckNew(out))
 	}
 	return errors.Join(errs...)
 }
 
 // CheckNew finds an output that exists already.
 func CheckNew(out string) error {
-	if err := refuseIrregular(out); err != nil {
+	if err := dataset.RefuseIrregular(out); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", out)
-	}
-	return nil
-}
-
-func refuseIrregular(out string) error {
-	if err := wholefile.RefuseIrregular(out); err != nil {
-		return fmt.Errorf("output %w; -o - writes to standard output", err)
 	}
 	return nil
 }

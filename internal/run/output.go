@@ -3,12 +3,12 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -66,7 +66,7 @@ func (o *Output) Commit() error {
 	if err = errors.Join(err, o.Record.Write(o.partial())); err != nil {
 		return errors.Join(err, o.Abort())
 	}
-	if err := RemoveIfThere(runrecord.Path(o.path)); err != nil {
+	if err := wholefile.RemoveIfThere(runrecord.Path(o.path)); err != nil {
 		return err
 	}
 	if err := o.Output.Commit(); err != nil {
@@ -79,7 +79,7 @@ func (o *Output) Commit() error {
 func settleRecord(path string) error {
 	left := runrecord.Path(dataset.PartialPath(path))
 	if _, err := os.Stat(runrecord.Path(path)); err == nil {
-		return RemoveIfThere(left)
+		return wholefile.RemoveIfThere(left)
 	}
 	return os.Rename(left, runrecord.Path(path))
 }
@@ -88,7 +88,7 @@ func settleRecord(path string) error {
 func (o *Output) Abort() error {
 	err := o.Output.Abort()
 	if _, gone := os.Stat(o.partial()); gone != nil {
-		err = errors.Join(err, RemoveIfThere(runrecord.Path(o.partial())))
+		err = errors.Join(err, wholefile.RemoveIfThere(runrecord.Path(o.partial())))
 	}
 	return err
 }
@@ -103,7 +103,8 @@ func (o *Output) End(err error) error {
 
 // Discard leaves nothing of the output.
 func (o *Output) Discard() error {
-	return errors.Join(o.Output.Abort(), RemoveIfThere(o.partial()), RemoveIfThere(runrecord.Path(o.partial())))
+	return errors.Join(o.Output.Abort(), wholefile.RemoveIfThere(o.partial()),
+		wholefile.RemoveIfThere(runrecord.Path(o.partial())))
 }
 
 // Stopped is the error of a run that ended with why before its input did, and says how it goes on; the record beside
@@ -153,13 +154,5 @@ func ClearOutput(out string, overwrite bool, owns func(*runrecord.Record) bool, 
 	if err != nil || !owns(old) {
 		return nil // not ours to remove: whoever creates the output says what to do
 	}
-	return errors.Join(RemoveIfThere(partial), RemoveIfThere(runrecord.Path(partial)))
-}
-
-// RemoveIfThere removes a file that may be missing.
-func RemoveIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return errors.Join(wholefile.RemoveIfThere(partial), wholefile.RemoveIfThere(runrecord.Path(partial)))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -20,7 +21,7 @@ type Progress struct {
 	start time.Time // of this file
 	first int       // rows before this file
 	size  int64     // of this file in bytes, or -1
-	read  *CountingReader
+	read  *runrecord.InputReader
 	from  int64 // bytes skipped, which say nothing about the rate
 	rows  int
 	More  func() string // what else the line says, or nil
@@ -32,12 +33,12 @@ func NewProgress(p *Process) *Progress {
 }
 
 // Begin is the start of a file of size bytes (-1 if not known), which is read through read; nil where no file is read.
-func (p *Progress) Begin(size int64, read *CountingReader) {
+func (p *Progress) Begin(size int64, read *runrecord.InputReader) {
 	p.start, p.first, p.size, p.read, p.from = time.Now(), p.rows, size, read, 0
 }
 
 // Skip leaves what was read so far, with so many rows, out of the rate.
-func (p *Progress) Skip(rows int) { p.start, p.first, p.from = time.Now(), rows, p.read.n.Load() }
+func (p *Progress) Skip(rows int) { p.start, p.first, p.from = time.Now(), rows, p.read.Size() }
 
 // Show renews the line, but not too often.
 func (p *Progress) Show(rows int) {
@@ -61,7 +62,7 @@ func (p *Progress) line(now time.Time) string {
 	if p.read == nil {
 		return line + p.describeMore()
 	}
-	if read := p.read.n.Load(); p.size > 0 && read > p.from {
+	if read := p.read.Size(); p.size > 0 && read > p.from {
 		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read-p.from))
 		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/erreval/erreval/internal/runrecord"
 )
 
 func TestProgress(t *testing.T) {
@@ -13,7 +15,7 @@ func TestProgress(t *testing.T) {
 		var stderr bytes.Buffer
 		proc := &Process{Err: &stderr, IsTerminal: func(any) bool { return terminal }}
 		p := NewProgress(proc)
-		counter := NewCountingReader(strings.NewReader(strings.Repeat("x", 100)))
+		counter := runrecord.NewInputReader("-", strings.NewReader(strings.Repeat("x", 100)))
 		p.Begin(400, counter)
 		if _, err := io.Copy(io.Discard, counter); err != nil {
 			t.Fatal(err)

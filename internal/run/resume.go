@@ -138,7 +138,10 @@ func (r *Run) finished(ctx context.Context, in, out string) (bool, error) {
 	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	old, err := r.finishedRecord(ctx, in, out)
+	old, err := finishedRecord(out, r.stage.record(r.shard))
+	if err == nil {
+		err = r.sameInput(ctx, in, out, old.Inputs[0])
+	}
 	if err != nil && r.Overwrite {
 		return false, nil
 	}
@@ -151,7 +154,8 @@ func (r *Run) finished(ctx context.Context, in, out string) (bool, error) {
 	return true, nil
 }
 
-func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Record, error) {
+// finishedRecord reads the record of an output, if it was made, as a whole, by a run like the one that now begins.
+func finishedRecord(out string, now *runrecord.Record) (*runrecord.Record, error) {
 	old, err := runrecord.Read(out)
 	if err == nil {
 		err = settleRecord(out)
@@ -160,23 +164,24 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 		return nil, otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out,
 			err)
 	}
-	if err := compare(out, old, r.stage.record(r.shard)); err != nil {
+	if err := compare(out, old, now); err != nil {
 		return nil, err
 	}
 	if err := old.Output.Differs(out); err != nil {
 		return nil, otherRunf("--resume: %w; replace it with --overwrite", err)
 	}
-	now, err := r.hashInput(ctx, in, old.Inputs[0])
-	if err != nil {
-		return nil, err
-	}
-	was := old.Inputs[0]
+	return old, nil
+}
+
+// sameInput refuses an input that is not what a finished output was made of.
+func (r *Run) sameInput(ctx context.Context, in, out string, was runrecord.Input) error {
+	now, err := r.hashInput(ctx, in, was)
 	was.Changed = "" // the hash tells whether it still is what was read
-	if now != was {
-		return nil, otherRunf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out,
+	if err == nil && now != was {
+		return otherRunf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out,
 			was.Differs(now))
 	}
-	return old, nil
+	return err
 }
 
 // IsFinished tells whether out was made, as a whole, by a run like the one that record begins, with its inputs. The
@@ -185,19 +190,9 @@ func IsFinished(out string, record *runrecord.Record) (bool, error) {
 	if _, err := os.Stat(out); err != nil {
 		return false, nil
 	}
-	old, err := runrecord.Read(out)
-	if err == nil {
-		err = settleRecord(out)
-	}
+	old, err := finishedRecord(out, record)
 	if err != nil {
-		return false, otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out,
-			err)
-	}
-	if err := compare(out, old, record); err != nil {
 		return false, err
-	}
-	if err := old.Output.Differs(out); err != nil {
-		return false, otherRunf("--resume: %w; replace it with --overwrite", err)
 	}
 	for i, now := range record.Inputs {
 		if i >= len(old.Inputs) || now != old.Inputs[i] {

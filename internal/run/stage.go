@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"io"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -86,21 +85,13 @@ func newRecord(command string, options any, t *taxonomy.Taxonomy) *runrecord.Rec
 // Each is a Work that handles one row after the other.
 func Each(set func(*dataset.Row) error) func(context.Context, func() (*dataset.Row, error),
 	func(*dataset.Row) error) error {
-	return func(_ context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
-		for {
-			row, err := next()
-			if err == io.EOF { //nolint:errorlint // next gives it as it is
-				return nil
-			}
-			if err == nil {
-				err = set(row)
-			}
-			if err == nil {
-				err = emit(row)
-			}
-			if err != nil {
+	return func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
+		// next ends when ctx does
+		return dataset.Each(context.WithoutCancel(ctx), next, nil, func(row *dataset.Row) error {
+			if err := set(row); err != nil {
 				return err
 			}
-		}
+			return emit(row)
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/erreval/erreval/internal/plainjson"
@@ -228,6 +229,7 @@ type InputReader struct {
 	in    io.Reader
 	hash  hash.Hash
 	input Input
+	size  atomic.Int64
 	ended bool
 }
 
@@ -252,15 +254,18 @@ func HashFile(path string) (Input, error) {
 func (r *InputReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	r.hash.Write(p[:n])
-	r.input.Size += int64(n)
+	r.size.Add(int64(n))
 	r.ended = r.ended || errors.Is(err, io.EOF)
 	return n, err
 }
 
+// Size is how many bytes were read so far; it may be asked for while others read.
+func (r *InputReader) Size() int64 { return r.size.Load() }
+
 // Input describes what was read so far.
 func (r *InputReader) Input() Input {
 	in := r.input
-	in.Partial = !r.ended
+	in.Size, in.Partial = r.size.Load(), !r.ended
 	in.SHA256 = hex.EncodeToString(r.hash.Sum(nil))
 	return in
 }

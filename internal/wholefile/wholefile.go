@@ -55,3 +55,11 @@ func fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	}
 	return nil
 }
+
+// RemoveIfThere removes a file that may be missing.
+func RemoveIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

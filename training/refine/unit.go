@@ -100,9 +100,7 @@ func (u *Unit) Write(data []byte, elem ...string) error {
 // removeFiles removes the files that are there.
 func removeFiles(paths ...string) (err error) {
 	for _, path := range paths {
-		if removeErr := os.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) {
-			err = errors.Join(err, removeErr)
-		}
+		err = errors.Join(err, wholefile.RemoveIfThere(path))
 	}
 	return err
 }

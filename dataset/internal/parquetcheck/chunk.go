@@ -58,8 +58,10 @@ var ErrTooLarge = errors.New("too large")
 func (c *Chunk) Next(limit int64) (size Size, err error) {
 	for c.at < c.end {
 		var page format.PageHeader
-		body, err := c.readHeader(&page)
-		if err != nil {
+		body, err := readHeader(c.in, c.at, min(c.end, c.at+maxHeader), &page)
+		if errors.Is(err, errThrift) {
+			return size, errDamaged
+		} else if err != nil {
 			return size, err
 		}
 		c.at = body + int64(page.CompressedPageSize)
@@ -112,14 +114,19 @@ var errDamaged = errors.New("a page is damaged")
 // maxHeader is the most bytes of a page's header, which may hold its smallest and its greatest value.
 const maxHeader = 16 << 20
 
-// readHeader reads the header at c.at, and gives the place behind it.
-func (c *Chunk) readHeader(page *format.PageHeader) (body int64, err error) {
-	in := io.NewSectionReader(c.in, c.at, min(c.end-c.at, maxHeader))
+// errBeyond is the error of a header that goes beyond what there is.
+var errBeyond = fmt.Errorf("a page's header says it is longer than the file: %w", errThrift)
+
+// readHeader reads the header of the page that begins at a place, and gives the place behind it.
+func readHeader(r io.ReaderAt, at, end int64, page *format.PageHeader) (body int64, err error) {
+	in := io.NewSectionReader(r, at, end-at)
 	s := newSkimmer(in)
-	if s.structure(0); s.err != nil {
-		return 0, errDamaged
+	if s.structure(0); s.beyond {
+		return 0, errBeyond
+	} else if s.err != nil {
+		return 0, s.err
 	}
-	body = c.at + in.Size() - s.left
+	body = end - s.left
 	if _, err = in.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
@@ -38,18 +37,11 @@ func CheckPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int3
 // lengths cannot be.
 func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 	for at >= 0 && at < end {
-		in := io.NewSectionReader(r, at, end-at)
-		s := newSkimmer(in)
-		if s.structure(0); s.beyond {
-			return fmt.Errorf("a page's header says it is longer than the file: %w", s.err)
-		}
-		if _, err := in.Seek(0, io.SeekStart); err != nil || s.err != nil {
-			return nil
-		}
-		s.in.Reset(in)
 		var page format.PageHeader
-		err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(s.in)).Decode(&page)
-		if err != nil || page.CompressedPageSize < 0 {
+		body, err := readHeader(r, at, end, &page)
+		if errors.Is(err, errBeyond) {
+			return err
+		} else if err != nil || page.CompressedPageSize < 0 {
 			return nil
 		}
 		if ratio := page.UncompressedPageSize / max(page.CompressedPageSize, 1); page.UncompressedPageSize > limit &&
@@ -60,7 +52,6 @@ func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 			return fmt.Errorf("a page says it has %d values, more than %d; write the file again with smaller row groups", n,
 				maxValues)
 		}
-		body := end - s.left
 		at = body + int64(page.CompressedPageSize)
 		if at > size {
 			return fmt.Errorf("a page says it has %d bytes, which goes beyond the file's end; it is damaged",

@@ -131,6 +131,8 @@ func explain(name string, err error) error {
 		return missingError(name)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: access denied; give the rights to read and write objects, and list them: %w", name, err)
+	case errors.Is(err, ErrReplaced):
+		return fmt.Errorf("%s %w", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

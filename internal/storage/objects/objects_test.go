@@ -149,7 +149,7 @@ func TestReplacedWhileRead(t *testing.T) {
 	defer f.Close()
 	b.put("rows.jsonl", pattern(5001))
 	_, err = io.ReadAll(f)
-	if _, ok := errors.AsType[*objects.ChangedError](err); !ok {
+	if !errors.Is(err, objects.ErrReplaced) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -70,23 +69,15 @@ func (f *File) openBody(from, length int64, to *io.ReadCloser) error {
 		f.info = info
 	}
 	if info.size != f.info.size || !info.modTime.Equal(f.info.modTime) {
-		return &ChangedError{f.name, errors.Join(body.Close())}
+		_ = body.Close() // whatever it says
+		return ErrReplaced
 	}
 	*to = body
 	return nil
 }
 
-// ChangedError says that an object was replaced while it was read.
-type ChangedError struct {
-	name string
-	err  error
-}
-
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s was replaced while it was read; run again once nothing writes it", e.name)
-}
-
-func (e *ChangedError) Unwrap() error { return e.err }
+// ErrReplaced is the error of an object that was replaced while it was read.
+var ErrReplaced error = &lastingError{errors.New("was replaced while it was read; run again once nothing writes it")}
 
 // Read implements io.Reader.
 func (f *File) Read(p []byte) (n int, err error) {
@@ -113,20 +104,7 @@ func (f *File) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (f *File) again(try func() error) error {
-	var changed *ChangedError
-	err := again(f.ctx, func() error {
-		err := try()
-		if errors.As(err, &changed) {
-			return nil
-		}
-		return err
-	})
-	if changed != nil {
-		return changed
-	}
-	return explain(f.name, err)
-}
+func (f *File) again(try func() error) error { return explain(f.name, again(f.ctx, try)) }
 
 // ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, off int64) (n int, err error) {

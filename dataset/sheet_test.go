@@ -1,0 +1,73 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// TestSheets: rows in a later sheet are found, and a header below titles; titles are never rows.
+func TestSheets(t *testing.T) {
+	titles := []any{"Results of the pilot"}
+	table := [][]any{{"Nr", "Context", "Generated question", "answer"}, {1, "p", "q", "a"}, {2, "p", "q", "a"}}
+	for _, c := range []struct {
+		name   string
+		sheets [][][]any
+		opt    Options
+		rows   int
+		want   string // note of the sheet or the header, or the error
+	}{
+		{"later sheet", [][][]any{{}, table}, Options{}, 2,
+			`reading the sheet "Sheet2", as no row stands in those before it; the workbook also has ["Sheet1"]`},
+		{"header alone", [][][]any{table[:1], table}, Options{}, 2, `reading the sheet "Sheet2", as no row`},
+		{"named", [][][]any{{}, table}, Options{Sheet: "Sheet1"}, 0, "there is no row in it"},
+		{"titles", [][][]any{{titles, {}, {"made on", 45000}, table[0], table[1]}}, Options{}, 1,
+			"the header is row 4; what stands above it is left out"},
+		{"mapped", [][][]any{{titles, {"k", "text", "F"}, {1, "p", "q"}}}, Options{Map: map[string]string{"question": "F"}}, 1,
+			"the header is row 2; "},
+		{"unknown names", [][][]any{{titles, {"Nr", "Foo", "Bar"}, {1, "p", "q"}}, table}, Options{}, 0,
+			`unknown names: no columns "question", "passage" in row 1 of the sheet "Sheet1" (the workbook also has ["Sheet2"]; ` +
+				"--sheet names another); the columns are Results of the pilot; name those that hold them, as in: --map "},
+		{"table whose cells are names", [][][]any{{{"Frage", "Absatz"}, {"question", "passage"}}}, Options{}, 0,
+			`table whose cells are names: no columns "question", "passage" in row 1 of the sheet "Sheet1"; the columns are Frage, `},
+	} {
+		c.opt.Taxonomy, c.opt.Format = questions(t), Format{Name: XLSX}
+		data := workbookOf(t, func(f *excelize.File) error { return putSheets(f, c.sheets) })
+		r, err := NewSource(bytes.NewReader(data), c.name, c.opt)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		rows, bad, err := readErr(r)
+		got := fmt.Sprint(strings.Join(r.Notes(), "|"), "|", err)
+		if rows != c.rows || len(bad) > 0 || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %d rows, %v\ngot  %s\nwant %s", c.name, rows, bad, got, c.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// putSheets makes the sheets Sheet1, Sheet2 … those given.
+func putSheets(f *excelize.File, sheets [][][]any) error {
+	for range 3 {
+		if err := f.RemoveRow("Sheet1", 1); err != nil {
+			return err
+		}
+	}
+	for i, rows := range sheets {
+		name := fmt.Sprintf("Sheet%d", i+1)
+		if _, err := f.NewSheet(name); err != nil {
+			return err
+		}
+		for j, row := range rows {
+			if err := f.SetSheetRow(name, fmt.Sprintf("A%d", j+1), &row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
