@@ -103,9 +103,11 @@ func (c *conversation) text(field string) (string, error) {
 // chatText takes a field out of a row's conversation. Where the response stands in another column, a conversation that
 // goes on behind the assistant's last turn is input as a whole; else these turns are left out, which Notes says.
 func (r *Reader) chatText(row *Row, field string, c *conversation) (string, error) {
+	column, _, _ := r.findField(row, field)
 	isResponse := func(other string) bool {
 		response, _ := isChatField(other)
-		return response && r.column[other] == r.column[field]
+		name, _, _ := r.findField(row, other)
+		return response && name == column
 	}
 	switch {
 	case !c.goesOn():

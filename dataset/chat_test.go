@@ -60,6 +60,33 @@ func TestChat(t *testing.T) {
 }
 
 // TestLastTurn: encoders read a single request, whatever the conversation was.
+// TestChatsAndFields: rows with conversations and rows with fields may stand in one file, in any order.
+func TestChatsAndFields(t *testing.T) {
+	responses, err := taxonomy.Open("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{`{"messages":[{"role":"user","content":"Q1"},{"role":"assistant","content":"R1"},{"role":"user","content":"x"}]}`,
+		`{"response":"R2","instruction":"Q2"}`, `{"response":"R3"}`}
+	want := map[string]string{lines[0]: "R1|Q1", lines[1]: "R2|Q2", lines[2]: `no column "`}
+	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}} {
+		var file []string
+		for _, i := range order {
+			file = append(file, lines[i])
+		}
+		r := NewReader(strings.NewReader(strings.Join(file, "\n")), "in.jsonl", Options{Taxonomy: responses})
+		for _, line := range file {
+			row, err := r.Read()
+			if err == nil && strings.Join(row.Values, "|") == want[line] {
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), want[line]) {
+				t.Errorf("%v, %s: %v, %v", order, line, row, err)
+			}
+		}
+	}
+}
+
 func TestLastTurn(t *testing.T) {
 	turns := parseChat([]byte(`[{"role":"system","content":"Be short."},{"role":"user","content":"Wer?\n\nBitte."}]`))
 	for input, want := range map[string]string{inputText(turns): "Wer?\n\nBitte.", inputText(turns[1:]): "Wer?\n\nBitte.",

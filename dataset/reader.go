@@ -327,8 +327,7 @@ func (r *Reader) makeRow(rec record) (*Row, error) {
 }
 
 func (r *Reader) fieldText(row *Row, field string) (string, error) {
-	name := r.column[field]
-	raw, ok := row.find(name)
+	name, raw, ok := r.findField(row, field)
 	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
 		return "", nil
 	}
@@ -359,6 +358,26 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field)
 	}
 	return text, nil
+}
+
+// findField gives a field's column in a row, and what it holds. Where rows that hold conversations and rows that hold
+// fields stand in one file, as where simulated rows were added to conversations, each is read as it is.
+func (r *Reader) findField(row *Row, field string) (name string, raw json.RawMessage, ok bool) {
+	name = r.column[field]
+	if raw, ok = row.find(name); ok || r.opt.Map[field] != "" {
+		return name, raw, ok
+	}
+	other := ""
+	switch {
+	case name == columnMessages:
+		other = field
+	case name == field && chatPart(field, row) != "":
+		other = columnMessages
+	}
+	if raw, ok = row.Get(other); ok {
+		name = other
+	}
+	return name, raw, ok
 }
 
 func quoteHint(raw json.RawMessage) string {

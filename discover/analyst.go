@@ -313,12 +313,12 @@ func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	return f, nil
 }
 
-// FromSentence is a finding of what somebody wrote about a row. An empty text says nothing.
+// FromSentence is a finding of what somebody wrote about a row. An empty text is no comment.
 func FromSentence(sentence string) *issues.Finding {
 	sentence = strings.TrimSpace(sentence)
 	switch {
 	case sentence == "" || sentence == "null":
-		return &issues.Finding{Status: issues.Unassigned, Reason: issues.Unanalysed}
+		return &issues.Finding{Status: issues.Unassigned, Reason: issues.NoComment}
 	case isNone(sentence):
 		return &issues.Finding{Status: issues.None}
 	}

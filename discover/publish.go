@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/stats"
@@ -23,17 +22,9 @@ type PublishOptions struct {
 // Publish gives the findings the ids of their issues, and makes the list, without what its caller alone knows: Task,
 // Analysis, Grouping and Mode.
 func (r *Result) Publish(ctx context.Context, o PublishOptions) (*issues.List, error) {
-	l := &issues.List{Format: issues.Format, Rows: len(r.Items), Unassigned: map[string]int{}, Agreement: r.Agreement}
+	l := &issues.List{Format: issues.Format, Unassigned: map[string]int{}, Agreement: r.Agreement}
 	for _, item := range r.Items {
-		switch f := item.Finding; f.Status {
-		case issues.Assigned:
-			l.Assigned++
-		case issues.None:
-			l.NoIssue++
-		default:
-			reason, _, _ := strings.Cut(f.Reason, ":")
-			l.Unassigned[reason]++
-		}
+		l.Count(item.Finding)
 	}
 	slices.SortStableFunc(r.Issues, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), cmp.Compare(a.Name, b.Name))

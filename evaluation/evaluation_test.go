@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -237,6 +238,33 @@ func TestScoresByHand(t *testing.T) {
 	}
 	if data, err := r.DrawScores("svg"); err != nil || !strings.Contains(string(data), "fluency (4 rows)") {
 		t.Error(string(data), err)
+	}
+}
+
+// Where all of 20 rows are overestimated, the interval is Wilson's with Student's t of 20 groups, 2.093, and not a point:
+// n ÷ (n + t²) = 20 ÷ 24.38. The score has one value, which is said.
+func TestScoresThatDoNotVary(t *testing.T) {
+	o := DefaultScoreOptions(questions(t))
+	o.Human, o.Intervals.Resamples = []HumanScores{{"fluency", []string{"h"}}}, 50
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, fmt.Sprintf(`{"id":"%d","q":"%d","p":"%d","h":%d,"scores":{"fluency":{"value":3}}}`, i, i, i,
+			1+i%2))
+	}
+	r, err := measureScores(t, o, strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, figures := range []map[string]report.Figure{r.Files[0].Dimensions[0].Metrics, r.Files[0].Average} {
+		if f := figures["overestimation"].Text("%.3f"); f != "1.000 [0.820, 1.000]" {
+			t.Error(f)
+		}
+	}
+	want := "scores in file0 of fluency are 3 in 100 % of the rows: correlations with scores that hardly vary mean little"
+	if !slices.Contains(r.Report().Facts, want) || slices.ContainsFunc(r.Report().Facts, func(fact string) bool {
+		return strings.HasPrefix(fact, "human scores of fluency are")
+	}) {
+		t.Error(r.Report().Facts)
 	}
 }
 

@@ -192,10 +192,10 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	}
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
-		r.scale = append(r.scale, data.describeMisfits(d)...)
+		r.remarks = append(append(r.remarks, data.describeMisfits(d)...), data.describeConstants(d)...)
 	}
 	if s.unrated > 0 {
-		r.scale = append(r.scale, words.Plural(s.unrated, "human score is", "human scores are")+
+		r.remarks = append(r.remarks, words.Plural(s.unrated, "human score is", "human scores are")+
 			" missing (blank, n/a, NA, - or null)")
 	}
 	for i := range s.sets {

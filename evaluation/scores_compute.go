@@ -175,6 +175,36 @@ func (data *scoreData) describeMisfits(d int) (lines []string) {
 	return lines
 }
 
+// fewVaried is the share of rows with one and the same score from which on correlations are said to mean little.
+const fewVaried = 0.95
+
+// describeConstants says where almost all rows have the same score, by people or in a set.
+func (data *scoreData) describeConstants(d int) (lines []string) {
+	key := data.o.Human[d].Dimension
+	say := func(whose string, scores []float64) {
+		if value, share := mostFrequent(scores); share >= fewVaried {
+			lines = append(lines, fmt.Sprintf("%s of %s are %g in %.0f %% of the rows: correlations with scores that hardly "+
+				"vary mean little", whose, key, value, 100*share))
+		}
+	}
+	say("human scores", data.humanScores(d))
+	for _, set := range data.sets {
+		say("scores in "+nameFile(set.file, set.mode), selectRows(set.values[d], data.chosen[d]))
+	}
+	return lines
+}
+
+// mostFrequent is the value that most scores have, and their share.
+func mostFrequent(scores []float64) (value, share float64) {
+	rows := map[float64]int{}
+	for _, x := range scores {
+		if rows[x]++; rows[x] > rows[value] {
+			value = x
+		}
+	}
+	return value, float64(rows[value]) / float64(max(1, len(scores)))
+}
+
 // chooseAveraged chooses for each figure the dimensions in which it is defined in every set.
 func (data *scoreData) chooseAveraged() {
 	data.averaged = make([][]int, len(scoreMetrics))
@@ -230,15 +260,55 @@ func (data *scoreData) measureFile(at int, figures *resampled[[]setValues]) Scor
 	for d, h := range data.o.Human {
 		one := data.countRows(set, d)
 		one.Metrics = figures.figures(func(v []setValues) []float64 { return v[at].dimensions[d] })
-		one.LowRows = len(slices.DeleteFunc(slices.Clone(data.subjects[at][d].low), func(low bool) bool { return !low }))
+		share := data.subjects[at][d].overestimated(data.groups)
+		one.LowRows = int(share.Rows)
+		setShareInterval(one.Metrics, share.ShareInterval)
 		r.Dimensions = append(r.Dimensions, one)
 		r.Reliability = append(r.Reliability, reliabilities(h.Dimension, set.repeats[d])...)
 	}
 	r.Average = figures.figures(func(v []setValues) []float64 { return v[at].average })
+	setShareInterval(r.Average, func() (low, high float64) { return data.averageLimits(r.Dimensions) })
 	for m, over := range data.averaged {
 		r.AveragedBy[scoreMetrics[m].Key] = len(over)
 	}
 	return r
+}
+
+// overestimated sums the low rows, and those of them that are overestimated, by group.
+func (s *scoreSubject) overestimated(groups int) *stats.GroupSums {
+	over, low := make([]float64, groups), make([]float64, groups)
+	for i, g := range s.group {
+		if s.low[i] {
+			low[g]++
+		}
+		if s.over[i] {
+			over[g]++
+		}
+	}
+	return stats.SumsOf(over, low)
+}
+
+// setShareInterval gives the share of overestimated rows its interval, where figures have some: resamples of rows that
+// are all alike say nothing of other rows.
+func setShareInterval(figures map[string]report.Figure, interval func() (low, high float64)) {
+	key := scoreMetrics[overestimation].Key
+	f := figures[key]
+	if f.Low.Defined() {
+		low, high := interval()
+		f.Low, f.High = report.Number(low), report.Number(high)
+		figures[key] = f
+	}
+}
+
+// averageLimits are the means of the limits of the dimensions' shares: an interval that is wide enough however much the
+// dimensions go together.
+func (data *scoreData) averageLimits(of []DimensionFigures) (low, high float64) {
+	over := data.averaged[overestimation]
+	for _, d := range over {
+		f := of[d].Metrics[scoreMetrics[overestimation].Key]
+		low, high = low+float64(f.Low)/float64(len(over)), high+float64(f.High)/float64(len(over))
+	}
+	return low, high
 }
 
 // countRows counts the rows of a set in one dimension, and gives their means.

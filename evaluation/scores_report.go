@@ -30,9 +30,9 @@ type ScoreReport struct {
 	Files      []ScoredFile        `json:"files"`
 	Difference *ScoreDifference    `json:"difference,omitempty"` // second minus first; only with two
 
-	input string   // the first file
-	scale []string // scales that the limits of overestimation do not fit
-	data  *scoreData
+	input   string   // the first file
+	remarks []string // on scores that say little, or do not fit the limits of overestimation
+	data    *scoreData
 }
 
 // ScoredFile are the figures of one file, or of one mode.
@@ -140,7 +140,7 @@ func (r *ScoreReport) facts() []string {
 		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g "+
 			"whose value is at least %g", r.Low, r.High))
 	}
-	lines = append(lines, r.scale...)
+	lines = append(lines, r.remarks...)
 	return append(lines, describeIntervals(r.Groups, r.Resamples, r.Seed)...)
 }
 

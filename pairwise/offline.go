@@ -1,6 +1,7 @@
 package pairwise
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
@@ -20,9 +21,8 @@ type Offline struct {
 // NewOffline compares by these types of t, names, and Overall.
 func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t, types} }
 
-// Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one whose errors
-// are less severe in sum, and where neither has an error both are good. A pair of which a text has no labels is
-// unjudged.
+// Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one of which its
+// errors leave more, and where neither has an error both are good. A pair of which a text has no labels is unjudged.
 func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	p, err := readPair(o.t, row)
 	if err != nil {
@@ -72,29 +72,24 @@ func better(a, b bool) string {
 }
 
 func (o *Offline) overall(p *pair) string {
-	a, b := o.severity(p.a), o.severity(p.b)
+	a, b := o.left(p.a), o.left(p.b)
 	switch {
-	case a < b:
+	case a > b:
 		return verdicts.A
-	case b < a:
+	case b > a:
 		return verdicts.B
 	}
-	return better(a > 0, b > 0)
+	return better(a < 1, b < 1)
 }
 
-// severity is the sum of those of a text's errors.
-func (o *Offline) severity(d *dataset.Diagnosis) float64 {
-	sum := 0.0
+// left is the part of a text's worth that its errors leave: 1 − severity of each, as in an offline score. So an error of
+// severity 1 outweighs any number of others.
+func (o *Offline) left(d *dataset.Diagnosis) float64 {
+	left := 1.0
 	for i := range o.t.Types {
-		y := &o.t.Types[i]
-		if y.NoError || !has(d, y.Name) {
-			continue
-		}
-		if y.Severity > 0 {
-			sum += y.Severity
-		} else {
-			sum += DefaultSeverity
+		if y := &o.t.Types[i]; !y.NoError && has(d, y.Name) {
+			left *= 1 - cmp.Or(y.Severity, DefaultSeverity)
 		}
 	}
-	return sum
+	return left
 }

@@ -67,7 +67,7 @@ func readAsPair(t testing.TB, tax *taxonomy.Taxonomy, row *dataset.Row) *dataset
 	return row
 }
 
-// TestOffline: the text without the error is better; overall, the one with less severe errors.
+// TestOffline: the text without the error is better; overall, the one with less severe errors. A refusal is last.
 func TestOffline(t *testing.T) {
 	tax := instructionFollowing(t)
 	untagged := &dataset.Diagnosis{Status: dataset.StatusUntagged, Reason: "no", Taxonomy: tax.ID()}
@@ -82,6 +82,9 @@ func TestOffline(t *testing.T) {
 		{diagnosis(tax, "Fluency"), diagnosis(tax, "Fluency"), verdicts.BothBad, verdicts.BothBad},
 		{diagnosis(tax), diagnosis(tax), verdicts.BothGood, verdicts.BothGood},
 		{diagnosis(tax, "Fluency"), diagnosis(tax, "Fluency", "Repetition"), verdicts.BothBad, verdicts.A},
+		{diagnosis(tax, "Refusal"), diagnosis(tax, "Fluency"), verdicts.A, verdicts.B},
+		{diagnosis(tax, "Request Following"), diagnosis(tax, "Repetition", "Relevance"), verdicts.BothGood, verdicts.B},
+		{diagnosis(tax, "Request Following", "Fluency"), diagnosis(tax, "Refusal"), verdicts.B, verdicts.A},
 		{untagged, diagnosis(tax), verdicts.Untagged, verdicts.Untagged},
 		{nil, diagnosis(tax), verdicts.Untagged, verdicts.Untagged},
 		{notJudged, diagnosis(tax), verdicts.NotJudged, verdicts.BothGood},

@@ -8,11 +8,18 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Examples is how many ids of changed rows a report lists.
+// Examples is how many changed rows of a kind a report lists where nobody says it.
 const Examples = 3
+
+// keptText is how many characters of a row's text are kept, to show where it changed; shownText how many are shown.
+const (
+	keptText  = 200
+	shownText = 60
+)
 
 // Diff is what changed between two tagged files, A and B, whose rows were paired. Its JSON keys are stable. Shares are
 // of the rows that are tagged in both files; differences are B minus A.
@@ -30,8 +37,18 @@ type Diff struct {
 	Interval      Interval     `json:"interval"`
 	WithoutError  LabelDiff    `json:"without_error"`
 	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
+	// the first rows whose text under evaluation has another beginning, in B's order
+	ChangedTexts []TextChange `json:"changed_texts"`
 
+	limit    int // see DiffOptions
 	warnings []FileWarning
+}
+
+// TextChange is what became of a row's text: its beginning in both files, from a little before the first difference.
+type TextChange struct {
+	ID string `json:"id"` // in B
+	A  string `json:"a"`
+	B  string `json:"b"`
 }
 
 // Side is one of the files.
@@ -58,7 +75,7 @@ type LabelDiff struct {
 	PHolm      Number   `json:"p_holm"`     // corrected for the number of error types; of WithoutError P itself
 	Gained     int      `json:"gained"`     // rows that have it in B alone
 	Lost       int      `json:"lost"`       // rows that have it in A alone
-	GainedIDs  []string `json:"gained_ids"` // the first Examples, in B's order
+	GainedIDs  []string `json:"gained_ids"` // the first, as B has them, in its order
 	LostIDs    []string `json:"lost_ids"`
 }
 
@@ -75,10 +92,11 @@ type DiffOptions struct {
 	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
+	Limit        int               // how many rows of each kind are listed, such as Examples; 0 lists all
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, and 8 for
-// each of its columns.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, the beginning
+// of its text, and 8 for each of its columns.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
@@ -91,6 +109,7 @@ type Comparison struct {
 
 type sideRow struct {
 	id, group string
+	text      string // the beginning
 	has       []bool // nil if untagged
 }
 
@@ -99,7 +118,8 @@ func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
 		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(1 + 2*(1+len(s.labels)))}
-	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds}
+	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
+		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
 	}
@@ -150,7 +170,11 @@ func (c *Comparison) add(side int, r diffRow) error {
 	}
 	add(r.Row)
 	hash := newGroupHash(r.group)
-	c.rows[side] = append(c.rows[side], sideRow{id: strings.Clone(r.ID), group: string(hash[:]), has: has})
+	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), has: has}
+	if len(r.Values) > 0 {
+		kept.text = strings.Clone(words.First(r.Values[0], keptText))
+	}
+	c.rows[side] = append(c.rows[side], kept)
 	return nil
 }
 
@@ -171,6 +195,9 @@ func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 	if !sameText {
 		d.ChangedText++
 	}
+	if !sameText && !d.SameTextOnly {
+		d.addTexts(a, b)
+	}
 	if a.has == nil {
 		d.A.Untagged++
 	}
@@ -178,7 +205,7 @@ func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 		d.B.Untagged++
 	}
 	if a.has != nil && b.has != nil && (sameText || !c.options.SameTextOnly) {
-		c.compareErrors(a, b.has)
+		c.compareErrors(a, b)
 	}
 }
 
@@ -202,43 +229,70 @@ func (c *Comparison) comparePairs() {
 	}
 }
 
-func (s *Side) addOnly(id string) {
-	s.Only++
-	s.OnlyExamples = addExample(s.OnlyExamples, id)
+// addTexts lists a row with both texts, if their beginnings differ.
+func (d *Diff) addTexts(a, b *sideRow) {
+	if a.text != b.text && d.hasRoom(len(d.ChangedTexts)) {
+		one, other := fromDifference(a.text, b.text)
+		d.ChangedTexts = append(d.ChangedTexts, TextChange{b.id, one, other})
+	}
 }
 
-func (c *Comparison) compareErrors(a *sideRow, b []bool) {
+// fromDifference leaves out of two texts what both begin with, but for a few characters.
+func fromDifference(a, b string) (string, string) {
+	const before = 20
+	one, other := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(one), len(other)) && one[same] == other[same] {
+		same++
+	}
+	if same <= 2*before {
+		return a, b
+	}
+	from := same - before
+	return "…" + string(one[from:]), "…" + string(other[from:])
+}
+
+// hasRoom tells whether one more is listed behind so many.
+func (d *Diff) hasRoom(listed int) bool { return d.limit == 0 || listed < d.limit }
+
+func (s *Side) addOnly(id string) {
+	s.Only++
+	if len(s.OnlyExamples) < Examples { // in one line, whatever the limit
+		s.OnlyExamples = append(s.OnlyExamples, id)
+	}
+}
+
+func (c *Comparison) compareErrors(a, b *sideRow) {
 	d := &c.diff
 	d.Compared++
-	if !slices.Equal(a.has, b) {
+	if !slices.Equal(a.has, b.has) {
 		d.ChangedLabels++
 	}
-	d.WithoutError.addRow(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
+	d.addRow(&d.WithoutError, b.id, !slices.Contains(a.has, true), !slices.Contains(b.has, true))
 	rows, foundA, foundB := splitCells(c.sums.of(a.group, 0))
 	*rows++
 	countErrors(foundA, a.has)
-	countErrors(foundB, b)
-	for k := range b {
-		d.Labels[k].addRow(a.id, a.has[k], b[k])
+	countErrors(foundB, b.has)
+	for k := range b.has {
+		d.addRow(&d.Labels[k], b.id, a.has[k], b.has[k])
 	}
 }
 
-func (l *LabelDiff) addRow(id string, a, b bool) {
+func (d *Diff) addRow(l *LabelDiff, id string, a, b bool) {
 	switch {
 	case b && !a:
 		l.Gained++
-		l.GainedIDs = addExample(l.GainedIDs, id)
+		d.addExample(&l.GainedIDs, id)
 	case a && !b:
 		l.Lost++
-		l.LostIDs = addExample(l.LostIDs, id)
+		d.addExample(&l.LostIDs, id)
 	}
 }
 
-func addExample(ids []string, id string) []string {
-	if len(ids) == Examples {
-		return ids
+func (d *Diff) addExample(ids *[]string, id string) {
+	if d.hasRoom(len(*ids)) {
+		*ids = append(*ids, id)
 	}
-	return append(ids, id)
 }
 
 // ComputeDiff computes shares and intervals. It is an error if no row can be compared.

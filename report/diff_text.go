@@ -14,18 +14,47 @@ func (d *Diff) Report() *Report {
 	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
+	first := ""
+	if d.limit > 0 {
+		first = fmt.Sprintf("the first %d of each; ", d.limit)
+	}
 	if len(examples.Rows) > 0 {
 		r.Sections = append(r.Sections,
-			Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples),
-				Table: examples})
+			Section{Title: fmt.Sprintf("Rows to look at (%s%s)", first, d.B.showing()), Table: examples})
+	}
+	if len(d.ChangedTexts) > 0 {
+		r.Sections = append(r.Sections, d.texts())
 	}
 	return r
 }
 
+// texts shows rows whose text changed.
+func (d *Diff) texts() Section {
+	s := Section{Title: "Texts that changed", Table: NewTable("id", "in", "text")}
+	s.Table.Columns[1].Right, s.Table.Columns[2].Right = false, false
+	if d.limit > 0 {
+		s.Title += fmt.Sprintf(" (the first %d)", d.limit)
+	}
+	for _, c := range d.ChangedTexts {
+		s.Table.Rows = append(s.Table.Rows, []any{ShortID(c.ID), "A", clipText(c.A)}, []any{"", "B", clipText(c.B)})
+	}
+	return s
+}
+
+func clipText(text string) string {
+	if short := words.First(text, shownText); short != text {
+		return short + "…"
+	}
+	return text
+}
+
+// showing is the command that shows a row of the file.
+func (s *Side) showing() string { return fmt.Sprintf("erreval show %s --id ID", words.Quote(s.File)) }
+
 func (s *Side) describe(name string) string {
 	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
 	if s.Only > 0 {
-		text += fmt.Sprintf("; %d without a partner, as %s", s.Only, shortIDs(s.OnlyExamples))
+		text += fmt.Sprintf("; %d without a partner, as %s (%s)", s.Only, shortIDs(s.OnlyExamples), s.showing())
 	}
 	if s.Rejected > 0 {
 		text += "; " + rejectedText(s.Rejected)

@@ -319,7 +319,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		s.All.Rows, s.All.Tagged, s.All.Untagged, s.All.Truncated = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged,
 			s.All.Untagged+one.Untagged, s.All.Truncated+one.Truncated
 		if t.o.By == ByNothing {
-			one.Name = t.rows.fileNames()
+			one.Name = t.rows.FileNames()
 		}
 	}
 	if len(t.sums.keys) == 0 {

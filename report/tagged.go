@@ -141,7 +141,7 @@ func (t *Tagged) findForeign(err error) error {
 
 // NothingToShow says why the files have no tagged row: rows is the number of chosen rows.
 func (t *Tagged) NothingToShow(rows int) error {
-	files := t.fileNames()
+	files := t.FileNames()
 	switch {
 	case rows > 0:
 		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files,
@@ -154,5 +154,5 @@ func (t *Tagged) NothingToShow(rows int) error {
 	return fmt.Errorf("%s: there are no rows", files)
 }
 
-// fileNames lists the files for a sentence.
-func (t *Tagged) fileNames() string { return strings.Join(t.files, ", ") }
+// FileNames lists the files so far for a sentence.
+func (t *Tagged) FileNames() string { return strings.Join(t.files, ", ") }

@@ -42,6 +42,8 @@ func diffCommand(e *env) *cli.Command {
 		Description: diffDescription,
 		Flags: append(reportFlags(),
 			&cli.BoolFlag{Name: "same-text", Usage: "compare only rows whose text is the same in both files"},
+			&cli.IntFlag{Name: "limit", Value: report.Examples,
+				Usage: "list at most `N` rows that gained or lost an error, or whose text changed; 0 lists all"},
 			&cli.BoolFlag{Name: "labels", Usage: "compare labels, also where both files have a list of issues"},
 			&cli.StringSliceFlag{Name: "fail-on", Usage: "of issues: end with code 6 if `LIMIT` holds, as in \"new>0\", " +
 				"\"grown>0\" or ISSUE-ID>5%; may be repeated"}),
@@ -66,9 +68,12 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Int("limit") < 0 {
+		return exit.Usagef("--limit %d: give a number of rows, or 0 for all", ctx.Int("limit"))
+	}
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
-		Thresholds: look.recordedThresholds()})
+		Thresholds: look.recordedThresholds(), Limit: ctx.Int("limit")})
 	if err := look.Read(ctx.Context, e.Process, look.paths[0], c.ReadA); err != nil {
 		return err
 	}
@@ -106,8 +111,8 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	if ctx.IsSet("same-text") || len(look.where) > 0 {
-		return exit.Usagef("--same-text and --where compare labels: give --labels with them")
+	if ctx.IsSet("same-text") || ctx.IsSet("limit") || len(look.where) > 0 {
+		return exit.Usagef("--same-text, --limit and --where compare labels: give --labels with them")
 	}
 	limits, err := readIssueLimits(ctx, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
 	if err != nil {

@@ -28,12 +28,13 @@ const (
 	Unlisted   = "unlisted"   // something is wrong with it, and none of the listed issues is that
 	Untagged   = "untagged"   // there are no labels to go by
 	Unanalysed = "unanalysed" // the row has no sentence that says what is wrong
+	NoComment  = "no_comment" // nobody wrote a comment on the row; such rows are counted apart from the others
 )
 
 // Reasons are those why a row may be unassigned.
 func Reasons() []string {
 	return []string{reply.Refused, reply.Filtered, reply.Cut, reply.Missing, reply.Ambiguous, reply.Unavailable,
-		reply.UnknownIssue, Unfounded, Unlisted, Untagged, Unanalysed}
+		reply.UnknownIssue, Unfounded, Unlisted, Untagged, Unanalysed, NoComment}
 }
 
 // Finding is what was found in a row.

@@ -25,10 +25,11 @@ type List struct {
 	Analysis string `json:"analysis"` // how rows were analysed
 	Grouping string `json:"grouping"` // how their analyses were grouped
 	Mode     string `json:"mode,omitempty"`
-	// Rows are those that were chosen; each is Assigned, NoIssue or among Unassigned, which counts by reason.
+	// Rows are those that were chosen; each is Assigned, NoIssue, NoComment or among Unassigned, which counts by reason.
 	Rows       int            `json:"rows"`
 	Assigned   int            `json:"assigned"`
 	NoIssue    int            `json:"no_issue"`
+	NoComment  int            `json:"no_comment,omitempty"`
 	Unassigned map[string]int `json:"unassigned"`
 	Orders     int            `json:"orders,omitempty"`    // in which rows were grouped
 	Agreement  *float64       `json:"agreement,omitempty"` // mean adjusted Rand index between two orders; nil with one

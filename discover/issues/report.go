@@ -40,8 +40,11 @@ func (l *List) Summary() *report.Report {
 }
 
 func (l *List) facts() []string {
-	facts := []string{fmt.Sprintf("%d assigned, %d without issue, %d unassigned", l.Assigned, l.NoIssue,
-		l.Rows-l.Assigned-l.NoIssue)}
+	facts := []string{fmt.Sprintf("%d assigned, %d without issue, %d unassigned", l.Assigned, l.NoIssue, l.Unknown())}
+	if l.NoComment > 0 {
+		facts[0] += "; " + words.Plural(l.NoComment, "row has no comment, and no share counts it",
+			"rows have no comment, and no share counts them")
+	}
 	if len(l.Unassigned) > 0 {
 		var reasons []string
 		for _, reason := range slices.Sorted(maps.Keys(l.Unassigned)) {

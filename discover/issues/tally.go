@@ -20,7 +20,7 @@ type Tally struct {
 // NewTally counts from zero into a list, whose issues have ids and names.
 func NewTally(list *List) *Tally {
 	t := &Tally{list: list, at: map[string]int{}}
-	list.Rows, list.Assigned, list.NoIssue, list.Unassigned = 0, 0, 0, map[string]int{}
+	list.Rows, list.Assigned, list.NoIssue, list.NoComment, list.Unassigned = 0, 0, 0, 0, map[string]int{}
 	for n := range list.Issues {
 		i := &list.Issues[n]
 		i.Count, i.Examples = 0, nil
@@ -30,19 +30,29 @@ func NewTally(list *List) *Tally {
 	return t
 }
 
-// Add counts a row's finding, whose ids are on the list. The first rows with an analysis of their own are examples.
-func (t *Tally) Add(row string, f *Finding) {
-	l := t.list
+// Count counts a row by the state of its finding.
+func (l *List) Count(f *Finding) {
 	l.Rows++
-	switch f.Status {
-	case Assigned:
+	switch {
+	case f.Status == Assigned:
 		l.Assigned++
-	case None:
+	case f.Status == None:
 		l.NoIssue++
+	case f.Reason == NoComment:
+		l.NoComment++
 	default:
 		reason, _, _ := strings.Cut(f.Reason, ":")
 		l.Unassigned[reason]++
 	}
+}
+
+// Unknown is how many rows are unassigned though they could have been assigned.
+func (l *List) Unknown() int { return l.Rows - l.Assigned - l.NoIssue - l.NoComment }
+
+// Add counts a row's finding, whose ids are on the list. The first rows with an analysis of their own are examples.
+func (t *Tally) Add(row string, f *Finding) {
+	l := t.list
+	l.Count(f)
 	analysis := cmp.Or(f.Analysis, f.Evaluation)
 	for _, id := range f.IDs {
 		i := &l.Issues[t.at[id]]

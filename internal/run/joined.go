@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,44 +27,41 @@ type Joined struct {
 	ended   bool   // the rows that get the columns were read to their end
 }
 
-// ReadJoined reads columns of a file, as in says, by the ids of its rows. The first value that check refuses is an
-// error, in which the place and the column stand before what check says; nil takes all values.
+// ReadJoined reads columns of a file, as in says, by the ids of its rows. A row without an id, a second
+// one of an id, and a value that check refuses are errors with the place; what check says goes on behind the column's
+// name. A nil check takes all values.
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	check func(json.RawMessage) error) (*Joined, error) {
 	j := &Joined{File: file, columns: columns, rows: map[string][]json.RawMessage{}, found: map[string]bool{}}
 	in.Taxonomy, in.Columns, in.Limit = WithoutFields(in.Taxonomy), nil, 0
-	there := map[string]bool{}
+	there, lines := map[string]bool{}, map[string]int{}
 	var all []string
-	var refused error
-	faults, err := in.EachFit(ctx, p, file, func(row *dataset.Row) error {
+	faults, err := in.Each(ctx, p, file, func(row *dataset.Row) error {
 		id := row.GivenID()
-		switch _, twice := j.rows[id]; {
-		case id == "":
-			return fmt.Errorf("there is no id: name its columns with --id COLUMN[,COLUMN]")
-		case twice:
-			return fmt.Errorf("the id %q stands there twice: --id COLUMN,COLUMN names columns that tell the rows apart", id)
+		if err := checkJoinedID(row, lines[id]); err != nil {
+			return err
 		}
 		values := make([]json.RawMessage, len(columns))
 		for i, name := range columns {
 			if raw, ok := row.Get(name); ok {
 				values[i], there[name] = bytes.Clone(raw), true
 			}
-			if refused != nil || values[i] == nil || check == nil {
+			if values[i] == nil || check == nil {
 				continue
 			}
 			if err := check(values[i]); err != nil {
-				refused = fmt.Errorf("%s:%d: column %q %w", row.Source, row.Line, name, err)
+				return fmt.Errorf("column %q %w", name, err)
 			}
 		}
 		if all == nil {
 			all = row.Columns()
 		}
-		j.rows[id], j.ids = values, append(j.ids, id)
+		j.rows[id], j.ids, lines[id] = values, append(j.ids, id), row.Line
 		return nil
 	})
 	switch {
-	case err != nil || refused != nil:
-		return nil, cmp.Or(err, refused)
+	case err != nil:
+		return nil, err
 	case len(j.rows) == 0 && len(faults) > 0:
 		return nil, faults[0]
 	case len(j.rows) == 0:
@@ -75,6 +73,18 @@ func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns 
 		}
 	}
 	return j, p.WarnFaults(faults)
+}
+
+// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none.
+func checkJoinedID(row *dataset.Row, other int) error {
+	switch id := row.GivenID(); {
+	case id == "":
+		return errors.New("there is no id: name its columns with --id COLUMN[,COLUMN]")
+	case other > 0:
+		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, write what several people say of a row "+
+			"into several columns, or name columns that tell the rows apart with --id COLUMN,COLUMN", id, row.Source, other)
+	}
+	return nil
 }
 
 // WithoutFields is a taxonomy by which rows without texts are read.

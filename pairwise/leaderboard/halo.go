@@ -23,6 +23,9 @@ type Halo struct {
 	Types int           `json:"types"`
 }
 
+// fewestSystems are those whose orders can be more or less alike: two systems have one order or the other.
+const fewestSystems = 3
+
 // halo compares the tables of types; the one overall is left out.
 func (v *Verdicts) halo(b *Board) *Halo {
 	h := &Halo{Tau: report.Undefined, Same: report.Undefined}
@@ -40,7 +43,7 @@ func (v *Verdicts) halo(b *Board) *Halo {
 			orders = append(orders, rates)
 		}
 	}
-	if h.Types < 2 {
+	if h.Types < 2 || len(v.systems.list) < fewestSystems {
 		return nil
 	}
 	sum, n := 0.0, 0

@@ -145,7 +145,7 @@ type Board struct {
 	Anchor    string  `json:"anchor,omitempty"`
 	Resamples int     `json:"resamples"`
 	Tables    []Table `json:"tables"`
-	Halo      *Halo   `json:"halo,omitempty"` // nil with fewer than two tables of types
+	Halo      *Halo   `json:"halo,omitempty"` // nil with fewer than two tables of types or three systems
 	elo       rating.EloOptions
 }
 

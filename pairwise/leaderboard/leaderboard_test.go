@@ -193,8 +193,13 @@ func TestHalo(t *testing.T) {
 	if h.Types != 2 || h.Pairs != 4 || h.Same != 1 || h.Tau != 1 {
 		t.Errorf("%+v", h)
 	}
-	if h := compute(t, collect("Fluency", "x>y"), nil).Halo; h != nil {
+	if h := compute(t, collect("Fluency", "x>y", "y>z"), nil).Halo; h != nil {
 		t.Errorf("one type: %+v", h)
+	}
+	two := collect("Fluency", "x>y")
+	add(two, "Repetition", "x>y")
+	if h := compute(t, two, nil).Halo; h != nil {
+		t.Errorf("two systems: %+v", h)
 	}
 }
 

@@ -92,7 +92,8 @@ type View struct {
 	tagged  report.Tagged
 	printer *printer
 	top     topRows
-	rows    int // read, and chosen by Where
+	rows    int            // read, and chosen by Where
+	found   map[string]int // by what stands in IDs: rows with that id
 }
 
 // NewView starts a View. The error is that of Options.Validate.
@@ -106,7 +107,7 @@ func NewView(o Options) (*View, error) {
 		o.Limit = DefaultTop
 	}
 	return &View{o: o, tagged: report.Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, printer: newPrinter(&o),
-		top: topRows{limit: o.Limit}}, nil
+		top: topRows{limit: o.Limit}, found: map[string]int{}}, nil
 }
 
 var errEnough = errors.New("enough rows")
@@ -124,7 +125,7 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
-		if !v.o.matches(row, d) {
+		if !v.hasID(row) || !v.o.matches(row, d) {
 			return nil
 		}
 		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
@@ -167,6 +168,12 @@ func (v *View) Close() error {
 		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
 	}
 	v.printNote(note)
+	for _, id := range v.o.IDs {
+		if v.found[id] == 0 && !v.IsFull() {
+			v.printNote(fmt.Sprintf("no row of %s has the id %q; where erreval diff listed it, the other file "+
+				"may have it", v.tagged.FileNames(), id))
+		}
+	}
 	return nil
 }
 
@@ -185,10 +192,19 @@ func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	v.printNote("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
 }
 
-func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
-	if len(o.IDs) > 0 && !slices.ContainsFunc(o.IDs, func(id string) bool { return report.IsSameID(id, row.ID) }) {
-		return false
+// hasID tells whether a row is one of those that IDs choose.
+func (v *View) hasID(row *dataset.Row) bool {
+	chosen := len(v.o.IDs) == 0
+	for _, id := range v.o.IDs {
+		if report.IsSameID(id, row.ID) {
+			v.found[id]++
+			chosen = true
+		}
 	}
+	return chosen
+}
+
+func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
 	if len(o.Labels) > 0 && !hasAnyLabel(d, o.Labels) || hasAnyLabel(d, o.Not) {
 		return false
 	}

@@ -309,6 +309,8 @@ func (w *Workspace) next(s *Status) {
 	case !measured && s.Training.Rows > 0:
 		s.Next, s.Why = "", "there are no development rows to measure a model on: make the workspace anew with more rows "+
 			"in --train, or with --dev"
+	case s.Training.Rows > 0 && s.Training.Rows < fewRows && (trained == 0 || s.unseen != ""):
+		s.tooFew(say)
 	case s.unseen != "":
 		say("train", "the answers of %s are in the training set, and no model has seen them", s.unseen)
 	case trained == 0 && s.Training.Rows > 0:
@@ -318,6 +320,19 @@ func (w *Workspace) next(s *Status) {
 			"--train, or name a model as start in refine.yaml"
 	default:
 		say("select", "the rows of the pool that teach most are worth a look")
+	}
+}
+
+// fewRows is the number of training rows below which a training teaches next to nothing: see docs/own-task.md.
+const fewRows = 200
+
+// tooFew says how a training set that is too small grows.
+func (s *Status) tooFew(say func(command, why string, args ...any)) {
+	why := fmt.Sprintf("%s teach a model next to nothing, some %d are a beginning", words.Plural(s.Training.Rows,
+		"labelled row", "labelled rows"), fewRows)
+	say("select", "%s: label the rows of the pool that teach most", why)
+	if s.Model == "" { // that could choose rows
+		s.Next, s.Why = "", why+": label more of them, plant errors with erreval simulate, and make the workspace anew"
 	}
 }
 

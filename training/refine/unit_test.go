@@ -413,3 +413,25 @@ func TestPlantedLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestNextOfFewRows: a training is suggested where there are rows enough for one; before, the choice of more of them.
+func TestNextOfFewRows(t *testing.T) {
+	for _, c := range []struct {
+		rows   int
+		model  string
+		unseen string
+		want   string
+	}{
+		{25, "default", "", "erreval refine select w"},
+		{25, "", "", ""},
+		{25, "default", "B001", "erreval refine select w"},
+		{fewRows, "default", "", "erreval refine train w"},
+		{fewRows, "", "B001", "erreval refine train w"},
+	} {
+		s := &Status{Dev: 10, Current: -1, Model: c.model, unseen: c.unseen}
+		s.Training.Rows = c.rows
+		if (&Workspace{Dir: "w"}).next(s); s.Next != c.want || s.Why == "" {
+			t.Errorf("%+v: %q, %s", c, s.Next, s.Why)
+		}
+	}
+}

@@ -248,8 +248,8 @@ func (j *Judges) showPrompt(p *run.Process, all VisitSubjects, notFound, first s
 		return err
 	})
 	if err == nil && !found {
-		err = exit.Usagef("--show-prompt: %s; its first is %q; ID* is what an id begins with, and * the first row", notFound,
-			report.ShortID(first))
+		err = exit.Usagef("--show-prompt: %s; its first is --show-prompt %s, or --show-prompt '*'; an id may be cut, with * "+
+			"in the place of the rest", notFound, words.Quote(report.ShortID(first)))
 	}
 	return err
 }

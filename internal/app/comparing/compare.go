@@ -87,6 +87,10 @@ func (c *Compare) Offline(ctx context.Context) error {
 		return err
 	}
 	offline := pairwise.NewOffline(c.Taxonomy, c.Types)
+	if slices.Contains(c.Types, verdicts.Overall) {
+		c.Run.Say("%s weighs the labels by the severity that %s gives them, else by %g", verdicts.Overall, c.Taxonomy.ID(),
+			pairwise.DefaultSeverity)
+	}
 	s := c.stage()
 	s.Options = compareRecord{Reading: c.Run.Reading, Types: c.Types}
 	s.Work = run.Each(func(row *dataset.Row) error {

@@ -18,7 +18,7 @@ import (
 // countsOf are the numbers that limits check.
 func countsOf(l *issues.List, rejected int) gate.Counts {
 	c := gate.Counts{Rows: l.Rows, Tagged: l.Rows, Rejected: rejected, Unit: "rows", Labels: map[string]int{
-		issues.Unassigned: l.Rows - l.Assigned - l.NoIssue, issues.Assigned: l.Assigned, issues.None: l.NoIssue}}
+		issues.Unassigned: l.Unknown(), issues.Assigned: l.Assigned, issues.None: l.NoIssue}}
 	for _, i := range l.Issues {
 		c.Labels[i.ID] = i.Count
 	}
@@ -58,7 +58,7 @@ func (d *discovery) incomplete(l *issues.List) error {
 
 // unassigned is the error, with exit code 3, of a list with unassigned rows.
 func unassigned(l *issues.List) error {
-	n := l.Rows - l.Assigned - l.NoIssue
+	n := l.Unknown()
 	if n == 0 {
 		return nil
 	}

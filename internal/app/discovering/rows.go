@@ -227,7 +227,7 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 func countIssues(list *issues.List, out *run.Output) map[string]int {
 	return map[string]int{run.CountRows: list.Rows, run.CountRejected: out.Rejected(),
 		issues.Assigned: list.Assigned, issues.None: list.NoIssue,
-		issues.Unassigned: list.Rows - list.Assigned - list.NoIssue, "issues": len(list.Issues)}
+		issues.Unassigned: list.Unknown(), "issues": len(list.Issues)}
 }
 
 // writeBeside writes the list, and its hash into the record of the rows.
