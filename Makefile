@@ -193,7 +193,7 @@ python-env:
 	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) .cache/wheels/*.whl
 	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .cache/wheels/*.whl
 
-systems: build ## the table of systems in docs/responses.md: POOL=responses_pool.jsonl
+systems: build ## the table of systems that docs/responses.md sums up: POOL=responses_pool.jsonl
 	@[ -n "$(POOL)" ] || { echo "name the pool: make systems POOL=responses_pool.jsonl" >&2; exit 2; }
 	@mkdir -p .cache/systems && python3 training/answers/systems.py "$(POOL)" > .cache/systems/rows.jsonl
 	@bin/erreval identify .cache/systems/rows.jsonl -o .cache/systems/tagged.jsonl --overwrite --quiet --taxonomy instruction-following || [ $$? = 3 ]

@@ -34,6 +34,7 @@ for page in $pages; do
       judge=("$tmp/withjudge") ;;
   esac
   (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" "${judge[@]}" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
+  rm -rf "$copy"
 done
 
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.

@@ -4,8 +4,10 @@
     python finetune.py config.json
 
 needs torch and transformers, and record_logits.py and window.py beside it: the layout of a row is the one that `erreval models import --verify` compares with.
-Standard output carries one JSON object a line of progress; everything else goes to standard error. Stopped at any point, it goes on
-when it is run again with the same config.json, and ends with the same weights. config.json:
+Standard output carries one JSON object a line of progress, such as
+{"step": 20, "steps": 400, "epoch": 1, "loss": 0.31, "dev_micro_f1": 0.52, "seconds": 61}; everything else goes to
+standard error. Stopped at any point, it goes on when it is run again with the same config.json, and ends with the same
+weights. config.json:
 
   task        "identifier": rows -> labels; "verifier": labels and row -> is this label set right
   encoder     folder or hub name; init: folder of a checkpoint to begin with instead, or ""
@@ -14,7 +16,10 @@ when it is run again with the same config.json, and ends with the same weights. 
   train, dev  JSON Lines with the fields and `labels` (names), the verifier's with `right` (0 or 1) as well
   needs       label to the optional fields without which it cannot be judged. Rows may lack those fields; where one is blank, the labels
               that need it have no part in the loss, and drop_optional is the share of an identifier's rows shown without them
-  out         folder for the checkpoint, result.json and, until it is done, the state of the run
+  out         folder for the checkpoint (a Hugging Face sequence classifier: config.json with id2label,
+              model.safetensors, tokenizer.json; a verifier has the one label "Right Labels", and reads the labels'
+              names, joined by ", " in the taxonomy's order, before the fields), result.json and, until it is done,
+              the state of the run
 and, with these defaults (rate, batch, epochs and tokens are those of the ErrEval paper, Appendix F):
 """
 import contextlib

@@ -140,31 +140,28 @@ func classify(text string) (found []string) {
 
 const pageHead = `# Licences of what is linked
 
-The modules in the program that ` + "`make build`" + ` makes, by ` + "`go run ./scripts/bom write bin/erreval`" + `;
-` + "`make audit`" + ` compares. The text of each licence is in the module, which ` + "`go mod download`" + ` fetches; who
-gives the program away gives the texts along.
+The modules in the program, by ` + "`go run ./scripts/bom write bin/erreval`" + `; ` + "`make audit`" + ` compares. The text of each
+licence is in the module, which ` + "`go mod download`" + ` fetches; whoever gives the program away gives the texts along.
 
 Besides there are Go's runtime and standard library (BSD-3-Clause), the default model (Apache-2.0; what it learnt from
-is in its [card](../models/embedded/default/CARD.md)) and ONNX Runtime (MIT), which is fetched and not included. Modules
-that only tests, benchmarks and tools use are not in the program and not in the table.
+is in its [card](../models/embedded/default/CARD.md)) and ONNX Runtime (MIT), which is fetched and not included.
 
 | module | version | licence |
 |---|---|---|
 `
 
 const pageTail = `
-` + "`AND`" + `: parts of a module have different licences. Where a module leaves a choice: freetype is used under FTL, not GPL. "blessing" is
-SPDX's name for SQLite's public domain. Code that modules took from others is under licences of the same kind: see ` + "`THIRD_PARTY_LICENSES`" + `
-in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this software are copyright © The FreeType Project (www.freetype.org). SVGo
-(CC-BY-4.0) is by Anthony Starks and unchanged.
+` + "`AND`" + `: parts of a module have different licences. freetype is used under FTL, not GPL. "blessing" is SPDX's name for
+SQLite's public domain. Code that modules took from others is under licences of the same kind: see
+` + "`THIRD_PARTY_LICENSES`" + ` in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this software are copyright ©
+The FreeType Project (www.freetype.org). SVGo (CC-BY-4.0) is by Anthony Starks and unchanged.
 
 ## The page of reports
 
-The program, and each report file that it writes, has the page's script (` + "`report/page/dist/page.js`" + `), and in it
-packages from npm: Preact, markdown-to-jsx (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and
-the texts of their licences stand in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page
-writes; it fails at a licence of another kind. ` + "`report/page/package-lock.json`" + ` has the hashes. What only builds and
-tests the page (Vite, TypeScript, Vitest, Playwright, axe-core) is in neither.
+The program, and each report file that it writes, has the page's script, and in it packages from npm: Preact,
+markdown-to-jsx (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and the texts of their licences
+are in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page writes; it fails at a licence of
+another kind. ` + "`report/page/package-lock.json`" + ` has the hashes.
 `
 
 func page(modules []module) string {
