@@ -285,6 +285,31 @@ func TestUntaggedOnly(t *testing.T) {
 }
 
 // Where there is nothing to look at, the error says why.
+// TestTaggingNotJudged: beside the rows without error stands what they may have all the same, and shares are of the rows
+// that were judged.
+func TestTaggingNotJudged(t *testing.T) {
+	s := &Tagging{Rows: 4, Tagged: 4, WithoutError: 2, Labels: []LabelCount{{Label: "Vague", Rows: 1},
+		{Label: "Off Target Answer", Rows: 1, NotJudged: 2}}}
+	var text, page strings.Builder
+	if err := errors.Join(s.Text(&text), s.Report([]string{"f"}).Markdown(&page)); err != nil {
+		t.Fatal(err)
+	}
+	suites, err := s.JUnit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := "2 without error (50.0 %; not judged in all: Off Target Answer), 0 truncated"
+	for got, want := range map[string]string{text.String(): without, page.String(): without,
+		string(suites): "1 of 2 tagged rows (50.0 %)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: no %q", got, want)
+		}
+	}
+	if row := "| Off Target Answer | 1 | 50.0 % |"; !strings.Contains(page.String(), row) {
+		t.Errorf("%s: no %q", page.String(), row)
+	}
+}
+
 func TestNothingToShow(t *testing.T) {
 	for want, c := range map[string]struct{ where, line string }{
 		"f: none of 1 row is tagged; tag them first, as in: erreval identify f -o OUT": {"", line(`"id":"a"`)},

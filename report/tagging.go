@@ -44,9 +44,8 @@ func (s *Tagging) Text(w io.Writer) error {
 	if s.Resumed > 0 {
 		fmt.Fprintf(w, "%s tagged by an earlier run\n", words.Plural(s.Resumed, "row was", "rows were"))
 	}
-	fmt.Fprintf(w, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
-		words.Plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError,
-		Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
+	fmt.Fprintf(w, "%s in %.1f s (%.1f a second) with %s: %s\n", words.Plural(s.Rows, "row", "rows"), s.Seconds,
+		s.RowsPerSecond, s.Model, s.outcome())
 	if len(s.Reasons) > 0 {
 		fmt.Fprintf(w, "untagged: %s\n", words.Counts(s.Reasons))
 	}
@@ -59,18 +58,35 @@ func (s *Tagging) Text(w io.Writer) error {
 		if l.NotJudged > 0 {
 			notJudged = "  not judged in " + words.Plural(l.NotJudged, "row", "rows")
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, Percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, s.share(l), notJudged)
 	}
 	return t.Flush()
 }
+
+// outcome counts rows by what became of them. A row without error may have one that nobody could judge.
+func (s *Tagging) outcome() string {
+	share := Percent(s.WithoutError, s.Tagged)
+	var unjudged []string
+	for _, l := range s.Labels {
+		if l.NotJudged > 0 {
+			unjudged = append(unjudged, l.Label)
+		}
+	}
+	if s.WithoutError > 0 && len(unjudged) > 0 {
+		share += "; not judged in all: " + strings.Join(unjudged, ", ")
+	}
+	return fmt.Sprintf("%d without error (%s), %d truncated, %d untagged; %s rejected", s.WithoutError, share,
+		s.Truncated, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
+}
+
+// share is that of an error in the rows in which it was judged.
+func (s *Tagging) share(l LabelCount) string { return Percent(l.Rows, s.Tagged-l.NotJudged) }
 
 // Report is the summary as a report about the named inputs.
 func (s *Tagging) Report(inputs []string) *Report {
 	r := &Report{Title: "erreval: " + strings.Join(inputs, ", "), Facts: []string{
 		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
-		fmt.Sprintf("%s: %d without error (%s), %d truncated, %d untagged; %s rejected", words.Plural(s.Rows, "row", "rows"),
-			s.WithoutError, Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged,
-			words.Plural(s.Rejected, "line", "lines"))}}
+		words.Plural(s.Rows, "row", "rows") + ": " + s.outcome()}}
 	if len(s.Gates) > 0 {
 		t := Table{Columns: []Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
 		for _, g := range s.Gates {
@@ -84,7 +100,7 @@ func (s *Tagging) Report(inputs []string) *Report {
 	}
 	t := Table{Columns: []Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
 	for _, l := range s.Labels {
-		t.Rows = append(t.Rows, []any{l.Label, l.Rows, Percent(l.Rows, s.Tagged)})
+		t.Rows = append(t.Rows, []any{l.Label, l.Rows, s.share(l)})
 	}
 	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t})
 	return r
@@ -130,7 +146,7 @@ func (s *Tagging) JUnit() ([]byte, error) {
 	}
 	for _, l := range s.Labels {
 		suite.Cases = append(suite.Cases, junitCase{Class: "erreval.errors", Name: l.Label,
-			Out: fmt.Sprintf("%d of %d tagged rows (%s)", l.Rows, s.Tagged, Percent(l.Rows, s.Tagged))})
+			Out: fmt.Sprintf("%d of %d tagged rows (%s)", l.Rows, s.Tagged-l.NotJudged, s.share(l))})
 	}
 	suite.Tests = len(suite.Cases)
 	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
