@@ -310,7 +310,7 @@ func TestOtherTaxonomy(t *testing.T) {
 	}
 	_, err = models.OpenFS(embedded.Default(), "default", other)
 	if err == nil || !strings.Contains(err.Error(),
-		"trained on the taxonomy question-generation@1.1, not on instruction-following@1.0") ||
+		"trained on the taxonomy question-generation@1.1, not on instruction-following@1.1") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}

@@ -139,7 +139,7 @@ func TestDefaultByTaxonomy(t *testing.T) {
 	if found, err := machine.DefaultFor(&others); found != nil || err != nil {
 		t.Errorf("a taxonomy that none fits: got %v, %v", found, err)
 	}
-	if all, err := machine.ListModels(); err != nil || len(all) != 2 || all[1].Taxonomy != "instruction-following@1.0" {
+	if all, err := machine.ListModels(); err != nil || len(all) != 2 || all[1].Taxonomy != "instruction-following@1.1" {
 		t.Errorf("listed %v, %v", all, err)
 	}
 }

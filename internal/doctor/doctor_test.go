@@ -58,7 +58,7 @@ func TestEveryModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unfit := bytes.Replace(manifest, []byte("question-generation@1.1"), []byte("instruction-following@1.0"), 1)
+	unfit := bytes.Replace(manifest, []byte("question-generation@1.1"), []byte("instruction-following@1.1"), 1)
 	machine.Embedded = []fs.FS{os.DirFS(bert), fstest.MapFS{models.ManifestFile: {Data: unfit}}}
 	var found []string
 	for _, f := range Examine(t.Context(), Options{Machine: machine, Model: models.DefaultName, Device: "cpu"}).Findings {
@@ -67,7 +67,7 @@ func TestEveryModel(t *testing.T) {
 		}
 	}
 	if len(found) != 2 || !strings.HasPrefix(found[0], "ok tiny-bert@1: ") ||
-		!strings.HasPrefix(found[1], "fault ") || !strings.Contains(found[1], "not on instruction-following@1.0") {
+		!strings.HasPrefix(found[1], "fault ") || !strings.Contains(found[1], "not on instruction-following@1.1") {
 		t.Errorf("found %q", found)
 	}
 	machine.Embedded = []fs.FS{fstest.MapFS{}}

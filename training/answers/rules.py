@@ -116,7 +116,7 @@ def main():
         found = scores(row)
         labels = [k for k, v in found.items() if v >= 0.5] or ["No Error"]
         found["No Error"] = 1 - max(found.values())
-        row["diagnosis"] = {"labels": labels, "probabilities": found, "model": "rules@1", "taxonomy": "instruction-following@1.0"}
+        row["diagnosis"] = {"labels": labels, "probabilities": found, "model": "rules@1", "taxonomy": "instruction-following@1.1"}
         print(json.dumps(row, ensure_ascii=False))
 
 
