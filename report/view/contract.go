@@ -90,7 +90,7 @@ const (
 //
 // Keys: "run"; "system"; "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
 // issues by name, No Issue, unassigned); "unscored" (dimensions without a score, else scored); "truncated" (fields that
-// were cut, else whole); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
+// were cut, else whole); "not_judged" (errors for which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
 // short values). Values that are none come first, those that are unknown last.
 type Facet struct {
 	Key    string  `json:"key"`
@@ -182,9 +182,14 @@ type Counts struct {
 
 // CountColumn is what shares in a column are of: the rows that have any value that is not unknown.
 type CountColumn struct {
-	Name   string `json:"name"`
-	Rows   int    `json:"rows"`
-	Groups int    `json:"groups"` // of these rows
+	Name string `json:"name"`
+	CountBase
+}
+
+// CountBase is what shares are of.
+type CountBase struct {
+	Rows   int `json:"rows"` // or pairs
+	Groups int `json:"groups"`
 	// Squares is Σ n² over groups, n a group's number of these rows.
 	Squares float64 `json:"squares"`
 }
@@ -195,12 +200,22 @@ type CountValue struct {
 	Cells []CountCell `json:"cells"`
 }
 
-// CountCell is Σ y, Σ y² and Σ y·n over groups: y a group's number of rows with the value, n as in CountColumn.Squares.
+// CountCell is Σ y, Σ y² and Σ y·n over groups: y a group's number of rows with the value, n as in CountBase.Squares.
 // Values that are unknown have Squares and Products 0.
 type CountCell struct {
 	Rows     int     `json:"rows"`
 	Squares  float64 `json:"squares"`
 	Products float64 `json:"products"`
+	// Of is what the value's share is of, in the column's place, where rows of it were not judged for the value.
+	Of *CountBase `json:"of,omitempty"`
+}
+
+// BaseOf is what the share of a value in a column is of.
+func (c *Counts) BaseOf(value, column int) CountBase {
+	if own := c.Values[value].Cells[column].Of; own != nil {
+		return *own
+	}
+	return c.Columns[column].CountBase
 }
 
 // HistogramQuery is about the distribution of a measure.
@@ -338,6 +353,9 @@ type PairValue struct {
 	OnlyA   int    `json:"only_a"`
 	OnlyB   int    `json:"only_b"`
 	Neither int    `json:"neither"`
+	// Of is what the shares are of, in the place of all pairs, where rows of some were not judged for the value; these
+	// are not counted here.
+	Of *CountBase `json:"of,omitempty"`
 	// Squares is Σ d², Products Σ d·n over groups: d a group's number of pairs in OnlyB less that in OnlyA, n as in Pairs.
 	Squares  float64 `json:"squares"`
 	Products float64 `json:"products"`

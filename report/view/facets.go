@@ -80,7 +80,7 @@ func (b *builder) whyNotOffered(f *facetBuild, column string) string {
 
 func facetPlace(key string) int {
 	for i, known := range []string{facetRun, facetSystem, facetLabel, facetGold, facetIssue, facetUnscored,
-		facetTruncated} {
+		facetTruncated, facetNotJudged} {
 		if key == known {
 			return i
 		}
@@ -105,7 +105,8 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 		}
 	}
 	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetLabel: "Error", facetGold: "Gold label",
-		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut"}[f.key]
+		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
+		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {
 	case facetLabel, facetGold:
 		out.Multi = true
@@ -126,6 +127,9 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 				add(d.Key, d.Name, "", "")
 			}
 		}
+		rest()
+	case facetNotJudged:
+		out.Multi = true
 		rest()
 	case facetTruncated:
 		out.Multi = true

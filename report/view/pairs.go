@@ -129,72 +129,108 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 	if err != nil {
 		return nil, err
 	}
-	counts, looked, sums := make([]PairValue, len(facet.Values)), 0, newPairSums(len(facet.Values))
+	unjudged, err := x.unjudged(ctx, facet)
+	if err != nil {
+		return nil, err
+	}
+	counts, sums := make([]PairValue, len(facet.Values)), newPairSums(len(facet.Values))
 	for _, p := range pairs {
-		a, b := v.row(p[0]), v.row(p[1])
+		a, b, group := v.row(p[0]), v.row(p[1]), groups[p[0]]
 		if !facet.isKnown(a) || !facet.isKnown(b) {
 			out.Unknown++
 			continue
 		}
-		sums.pairs[groups[p[0]]]++
-		looked++
+		sums.pairs[group]++
+		if left := union(unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
+			sums.leave(group, left)
+			a, b = slicesWithout(a, left), slicesWithout(b, left)
+		}
 		differs := false
 		for _, v := range a {
 			if slices.Contains(b, v) {
 				counts[v].Both++
 			} else {
 				counts[v].OnlyA++
-				sums.add(groups[p[0]], v, -1)
+				sums.add(group, v, -1)
 				differs = differs || value == "" || v == at
 			}
 		}
-		for _, v := range b {
-			if !slices.Contains(a, v) {
-				counts[v].OnlyB++
-				sums.add(groups[p[0]], v, 1)
-				differs = differs || value == "" || v == at
-			}
+		for _, v := range slicesWithout(b, a) {
+			counts[v].OnlyB++
+			sums.add(group, v, 1)
+			differs = differs || value == "" || v == at
 		}
 		if differs {
 			changed = append(changed, p)
 		}
 	}
-	out.Groups = len(sums.pairs)
-	for _, n := range sums.pairs {
-		out.Squares += float64(n * n)
-	}
+	base := sums.base()
+	out.Groups, out.Squares = base.Groups, base.Squares
 	for v, c := range counts {
 		if c.Name = facet.Values[v].Name; facet.Values[v].Role != RoleUnknown {
-			c.Neither = looked - c.Both - c.OnlyA - c.OnlyB
-			c.Squares, c.Products = sums.of(v)
+			sums.set(&c, v, base)
 			out.Values = append(out.Values, c)
 		}
 	}
 	return changed, nil
 }
 
-// pairSums are, by group, the pairs that are known, and by value those that b alone has less those that a alone has.
+func union(a, b []int) []int { return append(slices.Clip(a), slicesWithout(b, a)...) }
+
+// slicesWithout is what is in set and not in left.
+func slicesWithout(set, left []int) []int {
+	return slices.DeleteFunc(slices.Clone(set), func(v int) bool { return slices.Contains(left, v) })
+}
+
+// pairSums are, by group, the pairs that are known; of them by value those that were not judged for it; and those that
+// b alone has less those that a alone has.
 type pairSums struct {
-	pairs   map[int32]int
-	changes []map[int32]int
+	pairs         map[int32]int
+	left, changes []map[int32]int
 }
 
 func newPairSums(values int) *pairSums {
-	s := &pairSums{pairs: map[int32]int{}, changes: make([]map[int32]int, values)}
+	s := &pairSums{pairs: map[int32]int{}, left: make([]map[int32]int, values), changes: make([]map[int32]int, values)}
 	for v := range s.changes {
-		s.changes[v] = map[int32]int{}
+		s.left[v], s.changes[v] = map[int32]int{}, map[int32]int{}
 	}
 	return s
 }
 
 func (s *pairSums) add(group int32, value, change int) { s.changes[value][group] += change }
 
-func (s *pairSums) of(value int) (squares, products float64) {
-	for group, d := range s.changes[value] {
-		squares += float64(d * d)
-		products += float64(d * s.pairs[group])
+// leave notes a pair that was not judged for some values.
+func (s *pairSums) leave(group int32, values []int) {
+	for _, v := range values {
+		s.left[v][group]++
 	}
-	return squares, products
+}
+
+// base is what shares are of.
+func (s *pairSums) base() *CountBase {
+	all := &CountBase{Groups: len(s.pairs)}
+	for _, n := range s.pairs {
+		all.Rows += n
+		all.Squares += float64(n * n)
+	}
+	return all
+}
+
+// set sets what follows from the sums over groups.
+func (s *pairSums) set(to *PairValue, value int, base *CountBase) {
+	if left := s.left[value]; len(left) > 0 {
+		less := &CountBase{}
+		for group, some := range left {
+			less.leave(s.pairs[group], some)
+		}
+		base = base.less(less)
+		to.Of = base
+	}
+	to.Neither = base.Rows - to.Both - to.OnlyA - to.OnlyB
+	for group, d := range s.changes[value] {
+		to.Squares += float64(d * d)
+		to.Products += float64(d * (s.pairs[group] - s.left[value][group]))
+	}
 }
 
 // sumPairs adds up measures over pairs in which both rows have the number.

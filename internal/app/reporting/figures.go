@@ -29,7 +29,7 @@ type Share struct {
 	By     string        `json:"by,omitempty"`     // "run", or the facet of systems; absent of all rows
 	Column string        `json:"column,omitempty"` // the run or system
 	Rows   int           `json:"rows"`
-	Of     int           `json:"of"`    // rows that have any value that is not unknown
+	Of     int           `json:"of"`    // rows that were judged for the value
 	Share  report.Number `json:"share"` // 0 to 1; undefined of what is unknown
 	Low    report.Number `json:"low"`   // of the interval: Wilson's, with rows of a group counted as far as they differ
 	High   report.Number `json:"high"`
@@ -202,12 +202,12 @@ func isFinding(key string) bool {
 func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 	for at, column := range counts.Columns {
 		for i, value := range counts.Values {
-			cell := value.Cells[at]
-			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: column.Rows,
+			cell, base := value.Cells[at], counts.BaseOf(i, at)
+			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: base.Rows,
 				Share: report.Undefined, Low: report.Undefined, High: report.Undefined}
 			if f.Values[i].Role != view.RoleUnknown {
-				sums := stats.GroupSums{Groups: column.Groups, Sum: float64(cell.Rows), Rows: float64(column.Rows),
-					SumSquares: cell.Squares, RowSquares: column.Squares, Products: cell.Products}
+				sums := stats.GroupSums{Groups: base.Groups, Sum: float64(cell.Rows), Rows: float64(base.Rows),
+					SumSquares: cell.Squares, RowSquares: base.Squares, Products: cell.Products}
 				low, high := sums.ShareInterval()
 				s.Share, s.Low, s.High = report.Number(sums.Mean()), report.Number(low), report.Number(high)
 			}

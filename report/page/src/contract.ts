@@ -123,8 +123,11 @@ export interface Counts {
   values: CountValue[];
 }
 
-export interface CountColumn {
+export interface CountColumn extends CountBase {
   name: string;
+}
+
+export interface CountBase {
   rows: number;
   groups: number;
   squares: number;
@@ -139,6 +142,7 @@ export interface CountCell {
   rows: number;
   squares: number;
   products: number;
+  of?: CountBase;
 }
 
 export interface HistogramQuery {
@@ -247,6 +251,7 @@ export interface PairValue {
   only_a: number;
   only_b: number;
   neither: number;
+  of?: CountBase;
   squares: number;
   products: number;
 }
