@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -329,7 +330,11 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 			return err
 		}
 	}
-	text, to := io.Pipe() // packed while it is made
-	go func() { to.CloseWithError(reporting.WriteData(to, &data)) }()
-	return errors.Join(page.File(w, data.Catalog.Title, text), text.Close())
+	records := data.Rows.Records
+	data.Rows.Records = []json.RawMessage{}
+	text, err := plainjson.Marshal(data, "")
+	if err != nil {
+		return err
+	}
+	return page.File(w, data.Catalog.Title, text, records)
 }

@@ -14,7 +14,7 @@ export const searchId = "search";
 export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => void }) {
   const page = usePage();
   const { filter } = page.state;
-  const chosen = useAsk("chosen", filter, (s, signal) => s.rows({ filter, sort: { key: "row" }, offset: 0, limit: 1 }, signal));
+  const chosen = useAsk("chosen", filter, async (s, signal) => (page.filtered ? s.counts({ filter, facet: "run" }, signal) : undefined));
   const shown = parts(filter, page.catalog);
   const runs = page.catalog.runs;
   const onRuns = filter.facets?.["run"]?.any ?? [];

@@ -1,13 +1,14 @@
 // A Source of the rows in a report file, answered in memory.
 
 import type {
-  Catalog, Condition, CountBase, CountCell, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
+  Catalog, Condition, CountBase, CountCell, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Json, Measure,
   Outputs, OutputsQuery, PairMeasure, Pairs, PairsQuery, PairValue, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
 } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
-import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
+import { unpack } from "./decode";
 import { csv } from "./files";
 import { beginning, fieldTexts, fold, hasWord, summaryLength, words } from "./fields";
+import { texts } from "./texts";
 
 export class LocalSource implements Source {
   private readonly facets = new Map<string, Facet>();
@@ -17,10 +18,13 @@ export class LocalSource implements Source {
   private readonly lists = new Map<string, Int32Array>(); // filter and sort to rows in order
   private searchable: string[] | undefined;
   private byGroup: Int32Array | undefined; // rows
+  private records: string[] = [];
+  private loading: Promise<void> | undefined;
 
   constructor(
     private readonly data: Data,
-    private readonly records: Records = listRecords(data.rows.records),
+    /** The records of a file, a line each: most of its text, and the first view needs none. */
+    private readonly readRecords = async () => data.rows.records.map((r) => JSON.stringify(r)).join("\n"),
   ) {
     this.size = data.rows.run.length;
     for (const f of data.catalog.facets) this.facets.set(f.key, f);
@@ -31,10 +35,23 @@ export class LocalSource implements Source {
     }
   }
 
-  /** Of the text of the data block: gzip in base64. */
-  static async decode(block: string): Promise<LocalSource> {
-    const { data, records } = parseData(await gunzip(bytesOfBase64(block.trim())));
-    return new LocalSource(data, records);
+  /** Of the data blocks: gzip in base64. */
+  static async decode(data: string, records: string): Promise<LocalSource> {
+    const read = (block: string) => unpack(block).catch(() => Promise.reject(new Error(texts.errors.data)));
+    return new LocalSource(JSON.parse(await read(data)) as Data, () => read(records));
+  }
+
+  /** Unpacks the records; what shows or searches texts waits for it. */
+  private loadRecords(): Promise<void> {
+    return (this.loading ??= this.readRecords().then((text) => void (this.records = text.split("\n"))));
+  }
+
+  private async loadSearched(filter: Filter): Promise<void> {
+    if (words(filter.search ?? "").length > 0) await this.loadRecords();
+  }
+
+  private record(r: number): Json {
+    return JSON.parse(this.records[r]!) as Json;
   }
 
   catalog(): Catalog {
@@ -46,6 +63,7 @@ export class LocalSource implements Source {
   }
 
   async counts(q: CountsQuery): Promise<Counts> {
+    await this.loadSearched(q.filter);
     if (isEmpty(q.filter)) {
       const known = this.answers.get(countsKey(q));
       if (known) return known as Counts;
@@ -91,6 +109,7 @@ export class LocalSource implements Source {
   }
 
   async histogram(q: HistogramQuery): Promise<Histogram> {
+    await this.loadSearched(q.filter);
     if (isEmpty(q.filter)) {
       const known = this.answers.get(histogramKey(q));
       if (known) return known as Histogram;
@@ -132,17 +151,20 @@ export class LocalSource implements Source {
   }
 
   async rows(q: RowsQuery): Promise<RowsPage> {
+    await this.loadRecords();
     const list = this.list(q.filter, q.sort);
     const page = list.subarray(q.offset, q.offset + q.limit);
     return { total: list.length, rows: Array.from(page, (r) => this.summary(r)) };
   }
 
   async row(q: RowQuery): Promise<RowDetail> {
+    await this.loadRecords();
     if (!(q.n >= 0 && q.n < this.size)) throw new Error(`there is no row ${q.n}`);
-    return { row: this.summary(q.n), record: this.records.at(q.n), partners: this.partners(q.n) };
+    return { row: this.summary(q.n), record: this.record(q.n), partners: this.partners(q.n) };
   }
 
   async pairs(q: PairsQuery): Promise<Pairs> {
+    await this.loadRecords();
     const facet = this.facet(q.facet);
     const a = this.side(q.a);
     const b = this.side(q.b);
@@ -252,6 +274,7 @@ export class LocalSource implements Source {
   }
 
   async outputs(q: OutputsQuery): Promise<Outputs> {
+    await this.loadRecords();
     if (q.by !== "run" && q.by !== "system") throw new Error(`columns of outputs are runs or systems, not values of ${q.by}`);
     const own = q.filter.facets?.[q.by];
     const shown = this.flags(own ? { facets: { [q.by]: own } } : {});
@@ -303,9 +326,10 @@ export class LocalSource implements Source {
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
+    await this.loadRecords();
     const list = this.list(q.filter, q.sort);
     if (q.format === "csv") return new Blob([this.table(list)], { type: "text/csv" });
-    return new Blob(Array.from(list, (r) => this.records.text(r) + "\n"), { type: "application/jsonl" });
+    return new Blob(Array.from(list, (r) => this.records[r]! + "\n"), { type: "application/jsonl" });
   }
 
   /** What a table of rows shows, in the columns of report/view's export. */
@@ -321,7 +345,8 @@ export class LocalSource implements Source {
   }
 
   /** Makes what the first search needs, so that it does not wait. */
-  prepareSearch(): void {
+  async prepareSearch(): Promise<void> {
+    await this.loadRecords();
     this.searchTexts();
   }
 
@@ -397,7 +422,7 @@ export class LocalSource implements Source {
   private summary(r: number): RowSummary {
     const { catalog, rows } = this.data;
     const run = rows.run[r]!;
-    const record = this.records.at(r);
+    const record = this.record(r);
     const beginnings = catalog.fields.map((f) => ({ ...f, text: beginning(fieldTexts(catalog, run, record, f).join(" | "), summaryLength) }));
     const facets: Record<string, number[]> = {};
     for (const f of catalog.facets) {
@@ -434,7 +459,7 @@ export class LocalSource implements Source {
     if (!this.searchable) {
       const { catalog, rows } = this.data;
       this.searchable = Array.from({ length: this.size }, (_, r) => {
-        const record = this.records.at(r);
+        const record = this.record(r);
         return fold([rows.id[r]!, ...catalog.fields.flatMap((f) => fieldTexts(catalog, rows.run[r]!, record, f))].join("\n"));
       });
     }
@@ -477,8 +502,8 @@ export class LocalSource implements Source {
     }
     const wanted = words(filter.search ?? "");
     if (wanted.length > 0) {
-      const texts = this.searchTexts();
-      tests.push((r) => wanted.every((w) => hasWord(texts[r]!, w)));
+      const searched = this.searchTexts();
+      tests.push((r) => wanted.every((w) => hasWord(searched[r]!, w)));
     }
     const out = new Int32Array(this.size);
     let n = 0;

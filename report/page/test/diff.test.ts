@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Data } from "../src/contract";
 import { LocalSource } from "../src/local";
-import { parseData } from "../src/decode";
 import { sums } from "../src/shares";
 import { valueLines } from "../src/views/compare";
 
+const readData = () => JSON.parse(readFileSync(join(import.meta.dirname, "../../view/testdata/columns.json"), "utf8")) as Data;
+
 test("the page says of two runs what erreval diff says", async () => {
-  const { data, records } = parseData(readFileSync(join(import.meta.dirname, "../../view/testdata/columns.json"), "utf8"));
-  const source = new LocalSource(data as Data, records);
+  const source = new LocalSource(readData());
   const terminal = JSON.parse(readFileSync(join(import.meta.dirname, "diff.json"), "utf8")) as {
     label: string; difference: number; low: number; high: number; p: number; p_holm: number;
   }[];
@@ -32,9 +32,8 @@ test("a share is of the rows that were judged for the error", async () => {
     { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] },
     { key: "not_judged", title: "Not judged", multi: true, values: [{ name: "Vague" }] },
   ];
-  const { data } = parseData(readFileSync(join(import.meta.dirname, "../../view/testdata/columns.json"), "utf8"));
   const source = new LocalSource({
-    catalog: { ...(data as Data).catalog, facets, measures: [], rows: 4 },
+    catalog: { ...readData().catalog, facets, measures: [], rows: 4 },
     rows: { run: [0, 0, 0, 0], id: ["a", "b", "c", "d"], group: [0, 1, 2, 2], input: [0, 1, 2, 3], facets: { label: [[1], [0], [0], [0]], not_judged: [[], [], [0], []] }, measures: {}, records: [] },
   });
   const counts = await source.counts({ filter: {}, facet: "label" });
