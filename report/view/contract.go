@@ -30,6 +30,7 @@ type Catalog struct {
 	Runs     []Run     `json:"runs"`
 	Fields   []Field   `json:"fields"`
 	Facets   []Facet   `json:"facets"`
+	By       string    `json:"by,omitempty"` // the facet that tells systems apart, where it is not "system"
 	Measures []Measure `json:"measures"`
 	Sections []Section `json:"sections"`
 	Notes    []string  `json:"notes"` // what was left out, one line each
@@ -88,7 +89,7 @@ const (
 
 // Facet is what rows can be told apart by. A row has one value, or with Multi any number.
 //
-// Keys: "run"; "system"; "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
+// Keys: "run"; "system"; "system_run" (both, where several runs have several systems); "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
 // issues by name, No Issue, unassigned); "unscored" (dimensions without a score, else scored); "truncated" (fields that
 // were cut, else whole); "not_judged" (errors for which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
 // short values). Values that are none come first, those that are unknown last.

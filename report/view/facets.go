@@ -60,6 +60,9 @@ func (b *builder) isOffered(f *facetBuild) bool {
 		return false
 	}
 	name, isColumn := strings.CutPrefix(f.key, prefixColumn)
+	if f.key == facetBoth { // else it says what another does
+		return len(f.names) > max(len(b.facetNo[facetRun].names), len(b.facetNo[facetSystem].names))
+	}
 	if !isColumn {
 		return true
 	}
@@ -79,7 +82,7 @@ func (b *builder) whyNotOffered(f *facetBuild, column string) string {
 }
 
 func facetPlace(key string) int {
-	for i, known := range []string{facetRun, facetSystem, facetLabel, facetGold, facetIssue, facetUnscored,
+	for i, known := range []string{facetRun, facetSystem, facetBoth, facetLabel, facetGold, facetIssue, facetUnscored,
 		facetTruncated, facetNotJudged} {
 		if key == known {
 			return i
@@ -104,7 +107,7 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 			}
 		}
 	}
-	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetLabel: "Error", facetGold: "Gold label",
+	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run", facetLabel: "Error", facetGold: "Gold label",
 		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
 		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {

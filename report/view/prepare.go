@@ -26,6 +26,7 @@ import (
 const (
 	facetRun       = "run"
 	facetSystem    = dataset.ColumnSystem
+	facetBoth      = "system_run"
 	facetLabel     = "label"
 	facetGold      = "gold"
 	facetIssue     = "issue"

@@ -98,6 +98,7 @@ func queries() (all []any) {
 		"not_judged", "verdict.Overall", "column.reviewer", "column.kind"} {
 		all = append(all, CountsQuery{Facet: facet, By: "run"}, CountsQuery{Facet: facet, By: "system"})
 	}
+	all = append(all, CountsQuery{Facet: "label", By: "system_run"})
 	for _, measure := range []string{"score.fluency", "probability.No Error", "severity", "column.minutes"} {
 		all = append(all, HistogramQuery{Measure: measure}, HistogramQuery{Measure: measure, By: "system"})
 	}

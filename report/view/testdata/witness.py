@@ -51,6 +51,7 @@ def values(row):
     out["run"] = [row["run"]]
     if row.get("system"):
         out["system"] = [row["system"]]
+        out["system_run"] = [row["system"] + " · " + row["run"]]
     if d and d.get("status"):
         out["label"] = ["untagged"]
     elif d:
