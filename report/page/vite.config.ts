@@ -18,9 +18,9 @@ const withoutStyleElements: Plugin = {
   },
 };
 
-/** Plot knows maps, colour schemes, dates, tips, legends and bins; the page has none, and they are a third of it. Whoever calls one is told. */
+/** Plot knows maps, colour schemes, dates, tips and legends; the page has none, and they are a quarter of it. Whoever calls one is told. */
 const unused = ["d3-geo", "d3-scale-chromatic", "d3-time-format"];
-const unusedFiles = /@observablehq\/plot\/src\/(marks\/tip|interactions\/pointer|legends\/(ramp|swatches)|transforms\/(bin|group))\.js$/;
+const unusedFiles = /@observablehq\/plot\/src\/(marks\/tip|interactions\/pointer|legends\/(ramp|swatches))\.js$/;
 const withoutUnused: Plugin = {
   name: "without-unused",
   enforce: "pre",

@@ -144,12 +144,13 @@ function Shell({ source }: { source: Source }) {
             ))}
           </ul>
         </nav>
-        <FilterBar open={panel} onToggle={() => setPanel(!panel)} />
+        <FilterBar open={panel} onToggle={() => setPanel(!panel)}>
+          {panel && <FilterPanel onClose={() => {
+            setPanel(false);
+            document.getElementById("filter-toggle")?.focus();
+          }} />}
+        </FilterBar>
       </header>
-      {panel && <FilterPanel onClose={() => {
-        setPanel(false);
-        document.getElementById("filter-toggle")?.focus();
-      }} />}
       <main id="content">
         <h1 ref={title} tabIndex={-1}>{texts.views[state.view]}</h1>
         {catalog.sample && <p class="note sample">{texts.sample(catalog.sample.rows, catalog.sample.of, catalog.sample.seed)}</p>}

@@ -12,6 +12,7 @@ export interface Catalog {
   runs: Run[];
   fields: Field[];
   facets: Facet[];
+  by?: string;
   measures: Measure[];
   sections: Section[];
   notes: string[];

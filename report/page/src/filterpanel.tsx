@@ -1,5 +1,6 @@
 // The filter: a search and what is set, above every view; and a panel in which it is set.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Facet, Measure } from "./contract";
 import { parts, use, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
@@ -11,7 +12,7 @@ import { facetTitle, measureTitle } from "./titles";
 
 export const searchId = "search";
 
-export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => void }) {
+export function FilterBar({ open, onToggle, children }: { open: boolean; onToggle: () => void; children: ComponentChildren }) {
   const page = usePage();
   const { filter } = page.state;
   const chosen = useAsk("chosen", filter, async (s, signal) => (page.filtered ? s.counts({ filter, facet: "run" }, signal) : undefined));
@@ -68,6 +69,7 @@ export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => v
           <li><a class="chip clear" href={page.href({ filter: {} })}>{texts.filter.clear}</a></li>
         </ul>
       )}
+      {children}
     </div>
   );
 }
