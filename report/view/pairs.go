@@ -1,8 +1,8 @@
 package view
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -133,46 +133,62 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 	if err != nil {
 		return nil, err
 	}
-	counts, sums := make([]PairValue, len(facet.Values)), newPairSums(len(facet.Values))
-	for _, p := range pairs {
-		a, b, group := v.row(p[0]), v.row(p[1]), groups[p[0]]
+	sums, group := newPairSums(len(facet.Values)), int32(-1)
+	for _, p := range inGroups(pairs, groups) {
+		a, b := v.row(p[0]), v.row(p[1])
 		if !facet.isKnown(a) || !facet.isKnown(b) {
 			out.Unknown++
 			continue
 		}
-		sums.pairs[group]++
+		if groups[p[0]] != group {
+			sums.endGroup()
+			group = groups[p[0]]
+		}
+		sums.pairs++
 		if left := union(unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
-			sums.leave(group, left)
+			for _, v := range left {
+				sums.touch(v)
+				sums.left[v]++
+			}
 			a, b = slicesWithout(a, left), slicesWithout(b, left)
 		}
 		differs := false
 		for _, v := range a {
 			if slices.Contains(b, v) {
-				counts[v].Both++
+				sums.values[v].Both++
 			} else {
-				counts[v].OnlyA++
-				sums.add(group, v, -1)
+				sums.values[v].OnlyA++
+				sums.add(v, -1)
 				differs = differs || value == "" || v == at
 			}
 		}
 		for _, v := range slicesWithout(b, a) {
-			counts[v].OnlyB++
-			sums.add(group, v, 1)
+			sums.values[v].OnlyB++
+			sums.add(v, 1)
 			differs = differs || value == "" || v == at
 		}
 		if differs {
 			changed = append(changed, p)
 		}
 	}
-	base := sums.base()
-	out.Groups, out.Squares = base.Groups, base.Squares
-	for v, c := range counts {
-		if c.Name = facet.Values[v].Name; facet.Values[v].Role != RoleUnknown {
-			sums.set(&c, v, base)
-			out.Values = append(out.Values, c)
+	sums.endGroup()
+	out.Groups, out.Squares = sums.base.Groups, sums.base.Squares
+	for v := range facet.Values {
+		if facet.Values[v].Role != RoleUnknown {
+			out.Values = append(out.Values, sums.of(v, facet.Values[v].Name))
 		}
 	}
+	slices.SortFunc(changed, func(p, q [2]int) int { return p[0] - q[0] })
 	return changed, nil
+}
+
+// inGroups are the pairs group by group, each of its first row's group.
+func inGroups(pairs [][2]int, groups []int32) [][2]int {
+	order := func(p, q [2]int) int { return cmp.Compare(groups[p[0]], groups[q[0]]) }
+	if slices.IsSortedFunc(pairs, order) {
+		return pairs
+	}
+	return slices.SortedStableFunc(slices.Values(pairs), order)
 }
 
 func union(a, b []int) []int { return append(slices.Clip(a), slicesWithout(b, a)...) }
@@ -182,55 +198,59 @@ func slicesWithout(set, left []int) []int {
 	return slices.DeleteFunc(slices.Clone(set), func(v int) bool { return slices.Contains(left, v) })
 }
 
-// pairSums are, by group, the pairs that are known; of them by value those that were not judged for it; and those that
-// b alone has less those that a alone has.
+// pairSums adds up pairs that come group by group.
 type pairSums struct {
-	pairs         map[int32]int
-	left, changes []map[int32]int
+	values []PairValue
+	base   CountBase   // of all pairs
+	less   []CountBase // by value, of those that were not judged for it
+
+	pairs         int   // of this group
+	left, changes []int // likewise by value: not judged for it; what b alone has less what a alone has
+	touched       []int // values
 }
 
 func newPairSums(values int) *pairSums {
-	s := &pairSums{pairs: map[int32]int{}, left: make([]map[int32]int, values), changes: make([]map[int32]int, values)}
-	for v := range s.changes {
-		s.left[v], s.changes[v] = map[int32]int{}, map[int32]int{}
-	}
-	return s
+	return &pairSums{values: make([]PairValue, values), less: make([]CountBase, values), left: make([]int, values),
+		changes: make([]int, values)}
 }
 
-func (s *pairSums) add(group int32, value, change int) { s.changes[value][group] += change }
-
-// leave notes a pair that was not judged for some values.
-func (s *pairSums) leave(group int32, values []int) {
-	for _, v := range values {
-		s.left[v][group]++
+func (s *pairSums) touch(value int) {
+	if s.left[value] == 0 && s.changes[value] == 0 {
+		s.touched = append(s.touched, value)
 	}
 }
 
-// base is what shares are of.
-func (s *pairSums) base() *CountBase {
-	all := &CountBase{Groups: len(s.pairs)}
-	for _, n := range s.pairs {
-		all.Rows += n
-		all.Squares += float64(n * n)
-	}
-	return all
+func (s *pairSums) add(value, change int) {
+	s.touch(value)
+	s.changes[value] += change
 }
 
-// set sets what follows from the sums over groups.
-func (s *pairSums) set(to *PairValue, value int, base *CountBase) {
-	if left := s.left[value]; len(left) > 0 {
-		less := &CountBase{}
-		for group, some := range left {
-			less.leave(s.pairs[group], some)
+// endGroup adds the group to the sums, and begins the next one.
+func (s *pairSums) endGroup() {
+	if s.pairs == 0 {
+		return
+	}
+	s.base.leave(s.pairs, s.pairs)
+	for _, v := range s.touched {
+		if s.left[v] > 0 {
+			s.less[v].leave(s.pairs, s.left[v])
 		}
-		base = base.less(less)
-		to.Of = base
+		s.values[v].Squares += float64(s.changes[v] * s.changes[v])
+		s.values[v].Products += float64(s.changes[v] * (s.pairs - s.left[v]))
+		s.left[v], s.changes[v] = 0, 0
 	}
-	to.Neither = base.Rows - to.Both - to.OnlyA - to.OnlyB
-	for group, d := range s.changes[value] {
-		to.Squares += float64(d * d)
-		to.Products += float64(d * (s.pairs[group] - s.left[value][group]))
+	s.pairs, s.touched = 0, s.touched[:0]
+}
+
+// of is what came of a value.
+func (s *pairSums) of(value int, name string) PairValue {
+	c, base := s.values[value], &s.base
+	if s.less[value].Rows > 0 {
+		base = base.less(&s.less[value])
+		c.Of = base
 	}
+	c.Name, c.Neither = name, base.Rows-c.Both-c.OnlyA-c.OnlyB
+	return c
 }
 
 // sumPairs adds up measures over pairs in which both rows have the number.
@@ -239,28 +259,32 @@ func (x *Index) sumPairs(ctx context.Context, pairs [][2]int, out *Pairs) error 
 	if err != nil {
 		return err
 	}
+	pairs = inGroups(pairs, groups)
 	for i := range x.meta.Catalog.Measures {
 		key := x.meta.Catalog.Measures[i].Key
 		numbers, err := x.measure(ctx, key)
 		if err != nil {
 			return err
 		}
-		sum, byGroup := PairMeasure{Key: key}, map[int32][2]float64{}
+		sum := PairMeasure{Key: key}
+		group, change, n := int32(-1), 0.0, 0.0 // of this group
 		for _, p := range pairs {
 			a, b := numbers[p[0]], numbers[p[1]]
 			if a != a || b != b { // NaN
 				continue
 			}
+			if groups[p[0]] != group && n > 0 {
+				sum.addGroup(change, n)
+				change, n = 0, 0
+			}
+			group = groups[p[0]]
 			sum.Pairs++
 			sum.SumA += a
 			sum.SumB += b
-			of := byGroup[groups[p[0]]]
-			byGroup[groups[p[0]]] = [2]float64{of[0] + b - a, of[1] + 1}
-		}
-		for _, group := range slices.Sorted(maps.Keys(byGroup)) { // sums are the same each time
-			sum.addGroup(byGroup[group][0], byGroup[group][1])
+			change, n = change+b-a, n+1
 		}
 		if sum.Pairs > 0 {
+			sum.addGroup(change, n)
 			out.Measures = append(out.Measures, sum)
 		}
 	}
