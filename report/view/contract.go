@@ -142,6 +142,7 @@ type Filter struct {
 	// Words are runs of letters and digits (Unicode L and N), of which the first 64 count. Case is that of each code
 	// point by itself, and a final sigma is a sigma. Without words all rows are chosen.
 	Search string `json:"search,omitempty"`
+	Marked bool   `json:"marked,omitempty"` // rows that a person marked alone
 }
 
 // Condition is about one facet; values are names.
@@ -281,6 +282,7 @@ type RowSummary struct {
 	Fields   map[string]string   `json:"fields"`   // likewise the other fields; those that are empty are left out
 	Facets   map[string][]int    `json:"facets"`   // places of values; facets without any value are left out
 	Measures map[string]*float64 `json:"measures"` // those without a number are left out
+	Marked   bool                `json:"marked,omitempty"`
 }
 
 // RowQuery asks for a row.

@@ -93,6 +93,7 @@ export interface Filter {
   facets?: Record<string, Condition>;
   ranges?: Record<string, Range>;
   search?: string;
+  marked?: boolean;
 }
 
 export interface Condition {
@@ -189,6 +190,7 @@ export interface RowSummary {
   fields: Record<string, string>;
   facets: Record<string, number[]>;
   measures: Record<string, number>;
+  marked?: boolean;
 }
 
 export interface RowQuery {

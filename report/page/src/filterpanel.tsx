@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Facet, Measure } from "./contract";
-import { parts, use, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
+import { parts, use, withMarked, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
 import { count } from "./format";
 import { findings, useAsk, usePage } from "./state";
 import { texts } from "./texts";
@@ -84,6 +84,9 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
     <section id="filter-panel" class="filterpanel" aria-label={texts.filter.title}>
       <div class="filterpanel-head">
         <h2>{texts.filter.title}</h2>
+        {catalog.labels && (
+          <label class="check"><input type="checkbox" checked={state.filter.marked ?? false} onChange={(e) => page.go({ filter: withMarked(state.filter, e.currentTarget.checked) })} /> {texts.filter.marked}</label>
+        )}
         {page.filtered && <a class="button" href={page.href({ filter: {} })}>{texts.filter.clear}</a>}
         <button type="button" onClick={onClose}>{texts.filter.close}</button>
       </div>

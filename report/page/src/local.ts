@@ -500,6 +500,7 @@ export class LocalSource implements Source {
         return x !== null && x !== undefined && x >= low && x <= high;
       });
     }
+    if (filter.marked) tests.push(() => false); // a file keeps none
     const wanted = words(filter.search ?? "");
     if (wanted.length > 0) {
       const searched = this.searchTexts();
@@ -577,7 +578,7 @@ function edgesOf(m: Measure): number[] {
 }
 
 export function isEmpty(f: Filter): boolean {
-  if (words(f.search ?? "").length > 0) return false;
+  if (f.marked || words(f.search ?? "").length > 0) return false;
   if (Object.values(f.ranges ?? {}).some((r) => r.min !== undefined || r.max !== undefined)) return false;
   return Object.values(f.facets ?? {}).every((c) => !c.any?.length && !c.all?.length && !c.none?.length && !c.only);
 }

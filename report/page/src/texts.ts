@@ -64,6 +64,7 @@ export const texts = {
     only: "only these",
     onlyHelp: "and no other value",
     search_: "words",
+    marked: "marked rows",
     range: "from–to",
     values: "Search values",
     at: "at least",
@@ -271,6 +272,7 @@ export const texts = {
     saved: "Saved.",
     removed: "Taken away.",
     failed: (why: string) => `Not saved: ${why}`,
+    isMarked: "Marked by a person",
     marked: (time: string) => `Marked ${time}.`,
   },
 
