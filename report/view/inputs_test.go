@@ -225,6 +225,22 @@ func TestRowsOfWorkspace(t *testing.T) {
 	}
 }
 
+// TestMarked: rows that a person marked are found by run and id, and are a filter; a mark can go again.
+func TestMarked(t *testing.T) {
+	x, ctx := openHand(t), t.Context()
+	rows, err := x.RowsWith(ctx, 0, "r8")
+	if err != nil || !slices.Equal(rows, []int{7}) { // and not r8#2
+		t.Fatal(rows, err)
+	}
+	for _, marked := range []bool{true, false} {
+		x.SetMarked(7, marked)
+		page, err := x.Rows(ctx, RowsQuery{Filter: Filter{Marked: true, Facets: map[string]Condition{"label": {Any: []string{"Vague"}}}}, Limit: 9})
+		if err != nil || page.Total != btoi(marked) || marked && (page.Rows[0].ID != "r8" || !page.Rows[0].Marked) {
+			t.Error(marked, page, err)
+		}
+	}
+}
+
 // TestManyKinds: rows in which every name is another one take no more memory than others.
 func TestManyKinds(t *testing.T) {
 	var rows strings.Builder

@@ -335,7 +335,7 @@ export class LocalSource implements Source {
   /** What a table of rows shows, in the columns of report/view's export. */
   private table(list: Int32Array): string {
     const { facets, measures, runs } = this.data.catalog;
-    const shown = facets.filter((f) => f.key !== "run");
+    const shown = facets.filter((f) => f.key !== "run" && f.key !== "system_run"); // which another column says
     const rows = Array.from(list, (r) => {
       const s = this.summary(r);
       const values = shown.map((f) => (s.facets[f.key] ?? []).map((place) => f.values[place]!.name).join("; "));
