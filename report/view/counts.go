@@ -81,24 +81,30 @@ func (x *Index) eachByGroup(ctx context.Context, chosen *selection, visit func(n
 	return nil
 }
 
-// byGroup are the rows group by group, by counting.
+// byGroup are the rows group by group.
 func (x *Index) byGroup(groups []int32) ([]int32, error) {
-	return cached(&x.cache, "by group", 4*len(groups), func() ([]int32, error) {
-		begin := make([]int32, 1) // of each group, and behind the last
-		for _, g := range groups {
-			begin = append(begin, make([]int32, max(0, int(g)+2-len(begin)))...)
-			begin[g+1]++
-		}
-		for g := range begin[1:] {
-			begin[g+1] += begin[g]
-		}
-		order := make([]int32, len(groups))
-		for n, g := range groups {
-			order[begin[g]] = int32(n) // rows are fewer
-			begin[g]++
-		}
-		return order, nil
-	})
+	return cached(&x.cache, "by group", 4*len(groups), func() ([]int32, error) { return inOrder(groups), nil })
+}
+
+// inOrder are rows in the order of their keys, and of one key in that of the rows, by counting.
+func inOrder(keys []int32) []int32 {
+	most := int32(-1)
+	for _, k := range keys {
+		most = max(most, k)
+	}
+	begin := make([]int32, most+2) // of each key, and behind the last
+	for _, k := range keys {
+		begin[k+1]++
+	}
+	for k := range begin[1:] {
+		begin[k+1] += begin[k]
+	}
+	order := make([]int32, len(keys))
+	for n, k := range keys {
+		order[begin[k]] = int32(n) // rows are fewer
+		begin[k]++
+	}
+	return order
 }
 
 // unjudged has for each row the values of a facet for which it was not judged; nil where there are none.
