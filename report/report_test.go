@@ -173,11 +173,13 @@ func TestDiffOfNotJudged(t *testing.T) {
 	w, toy := readWitness(t)
 	has, hasNot := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, false, false})
 	unjudged := w.diagnosis("m@1", []bool{false, false, false})
-	unjudged.NotJudged = []string{toy.Types[slices.IndexFunc(toy.Types, func(y taxonomy.Type) bool { return !y.NoError })].Name}
 	c := NewComparison(DiffOptions{Taxonomy: toy})
-	for side, all := range [][]*dataset.Diagnosis{{has, has, hasNot, unjudged, hasNot}, {has, hasNot, unjudged, hasNot, hasNot}} {
+	unjudged.NotJudged = []string{c.diff.Labels[0].Label}
+	for side, all := range [][]*dataset.Diagnosis{{has, has, hasNot, unjudged, hasNot},
+		{has, hasNot, unjudged, hasNot, hasNot}} {
 		for i, d := range all {
-			if err := c.add(side, diffRow{Row: &dataset.Row{ID: fmt.Sprint(i)}, group: fmt.Sprint(i), diagnosis: d}); err != nil {
+			id := fmt.Sprint(i)
+			if err := c.add(side, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -187,7 +189,8 @@ func TestDiffOfNotJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := d.Labels[0]
-	if l.NotJudged != 2 || !near(l.A.Share, 2.0/3, 1e-12) || !near(l.B.Share, 1.0/3, 1e-12) || l.Lost != 1 || l.Gained != 0 {
+	if l.NotJudged != 2 || !near(l.A.Share, 2.0/3, 1e-12) || !near(l.B.Share, 1.0/3, 1e-12) || l.Lost != 1 ||
+		l.Gained != 0 {
 		t.Errorf("%+v", l)
 	}
 	if d.Labels[1].NotJudged != 0 || d.ChangedLabels != 1 || !near(d.WithoutError.A.Share, 3.0/5, 1e-12) {

@@ -89,10 +89,11 @@ const (
 
 // Facet is what rows can be told apart by. A row has one value, or with Multi any number.
 //
-// Keys: "run"; "system"; "system_run" (both, where several runs have several systems); "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
-// issues by name, No Issue, unassigned); "unscored" (dimensions without a score, else scored); "truncated" (fields that
-// were cut, else whole); "not_judged" (errors for which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
-// short values). Values that are none come first, those that are unknown last.
+// Keys: "run"; "system"; "system_run" (both, where several runs have several systems); "label" (errors found, No Error,
+// untagged); "gold" (a person's labels); "issue" (discovered issues by name, No Issue, unassigned); "unscored"
+// (dimensions without a score, else scored); "truncated" (fields that were cut, else whole); "not_judged" (errors for
+// which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged);
+// "column.NAME" (any other column with few short values). Values that are none come first, those that are unknown last.
 type Facet struct {
 	Key    string  `json:"key"`
 	Title  string  `json:"title"`
@@ -382,29 +383,4 @@ type Source interface {
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
 	Outputs(context.Context, OutputsQuery) (*Outputs, error)
-}
-
-// MarkedQuery asks for the mark of a row.
-type MarkedQuery struct {
-	N int `json:"n"`
-}
-
-// MarkQuery marks a row: it says what is right, in the place of an earlier mark.
-type MarkQuery struct {
-	N      int      `json:"n"`
-	Labels []string `json:"labels"` // null takes the mark away
-	Notes  string   `json:"notes"`
-}
-
-// Marked is what a person says of a row.
-type Marked struct {
-	Labels []string `json:"labels"` // null: nothing
-	Notes  string   `json:"notes"`
-	Time   string   `json:"time,omitempty"` // RFC 3339, UTC
-}
-
-// Marker is a Source that keeps people's marks of rows. One that cannot be is a *QueryError.
-type Marker interface {
-	Marked(context.Context, MarkedQuery) (*Marked, error)
-	Mark(context.Context, MarkQuery) (*Marked, error)
 }

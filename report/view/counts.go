@@ -139,7 +139,8 @@ type groupSums struct {
 
 func newGroupSums(columns, facet *Facet) *groupSums {
 	n := len(columns.Values)
-	s := &groupSums{columns: make([]int, n), cells: make([]int, n*len(facet.Values)), left: make([]int, n*len(facet.Values))}
+	all := n * len(facet.Values)
+	s := &groupSums{columns: make([]int, n), cells: make([]int, all), left: make([]int, all)}
 	for _, column := range columns.Values {
 		s.out.Columns = append(s.out.Columns, CountColumn{Name: column.Name})
 	}

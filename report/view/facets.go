@@ -107,8 +107,8 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 			}
 		}
 	}
-	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run", facetLabel: "Error", facetGold: "Gold label",
-		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
+	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run",
+		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
 		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {
 	case facetLabel, facetGold:

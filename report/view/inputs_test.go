@@ -213,7 +213,8 @@ func TestRowsOfWorkspace(t *testing.T) {
 			if test.record != "" {
 				write(t, dir, "pool.jsonl.run.json", test.record)
 			}
-			x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "pool.jsonl")}, Options{})
+			x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "pool.jsonl")},
+				Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +235,8 @@ func TestMarked(t *testing.T) {
 	}
 	for _, marked := range []bool{true, false} {
 		x.SetMarked(7, marked)
-		page, err := x.Rows(ctx, RowsQuery{Filter: Filter{Marked: true, Facets: map[string]Condition{"label": {Any: []string{"Vague"}}}}, Limit: 9})
+		vague := map[string]Condition{"label": {Any: []string{"Vague"}}}
+		page, err := x.Rows(ctx, RowsQuery{Filter: Filter{Marked: true, Facets: vague}, Limit: 9})
 		if err != nil || page.Total != btoi(marked) || marked && (page.Rows[0].ID != "r8" || !page.Rows[0].Marked) {
 			t.Error(marked, page, err)
 		}

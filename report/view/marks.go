@@ -5,6 +5,31 @@ import (
 	"sync"
 )
 
+// MarkedQuery asks for the mark of a row.
+type MarkedQuery struct {
+	N int `json:"n"`
+}
+
+// MarkQuery marks a row: it says what is right, in the place of an earlier mark.
+type MarkQuery struct {
+	N      int      `json:"n"`
+	Labels []string `json:"labels"` // null takes the mark away
+	Notes  string   `json:"notes"`
+}
+
+// Marked is what a person says of a row.
+type Marked struct {
+	Labels []string `json:"labels"` // null: nothing
+	Notes  string   `json:"notes"`
+	Time   string   `json:"time,omitempty"` // RFC 3339, UTC
+}
+
+// Marker is a Source that keeps people's marks of rows. One that cannot be is a *QueryError.
+type Marker interface {
+	Marked(context.Context, MarkedQuery) (*Marked, error)
+	Mark(context.Context, MarkQuery) (*Marked, error)
+}
+
 // marks are the rows that people marked; they change while they are looked at.
 type marks struct {
 	mu   sync.Mutex

@@ -4,7 +4,8 @@
 //	pagefile TITLE <DATA.jsonl >OUT.html
 //	pagefile
 //
-// The first line is the JSON of data without records, which follow, a line each. What the data are, erreval report knows.
+// The first line is the JSON of data without records, which follow, a line each. What the data are, erreval report
+// knows.
 package main
 
 import (

@@ -62,8 +62,8 @@ func ways(c *view.Catalog, systems ...string) []string {
 	return by
 }
 
-// SystemFacet is the facet that tells systems apart: that of the column that is given, or "system", or where there is none
-// that of a column with a usual name. A column that tells no rows apart is an *report.OptionError.
+// SystemFacet is the facet that tells systems apart: that of the column that is given, or "system", or where there is
+// none that of a column with a usual name. A column that tells no rows apart is an *report.OptionError.
 func SystemFacet(s view.Source, column string) (string, error) {
 	c := s.Catalog()
 	facet := defaultSystem
