@@ -146,10 +146,7 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 		}
 		sums.pairs++
 		if left := union(unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
-			for _, v := range left {
-				sums.touch(v)
-				sums.left[v]++
-			}
+			sums.leave(left)
 			a, b = slicesWithout(a, left), slicesWithout(b, left)
 		}
 		differs := false
@@ -217,6 +214,14 @@ func newPairSums(values int) *pairSums {
 func (s *pairSums) touch(value int) {
 	if s.left[value] == 0 && s.changes[value] == 0 {
 		s.touched = append(s.touched, value)
+	}
+}
+
+// leave notes a pair that was not judged for some values.
+func (s *pairSums) leave(values []int) {
+	for _, v := range values {
+		s.touch(v)
+		s.left[v]++
 	}
 }
 
