@@ -22,7 +22,7 @@ const (
 )
 
 // Diff is what changed between two tagged files, A and B, whose rows were paired. Its JSON keys are stable. Shares are
-// of the rows that are tagged in both files; differences are B minus A.
+// of the rows that are tagged in both files, and in both judged for the error; differences are B minus A.
 type Diff struct {
 	Taxonomy      string       `json:"taxonomy"`
 	A             Side         `json:"a"`
@@ -66,6 +66,7 @@ type Side struct {
 type LabelDiff struct {
 	Label      string   `json:"label"`
 	Code       string   `json:"code,omitempty"`
+	NotJudged  int      `json:"not_judged,omitempty"` // compared rows that were not judged for it in A, or in B
 	A          Share    `json:"a"`
 	B          Share    `json:"b"`
 	Difference Number   `json:"difference"` // of the shares, B minus A
@@ -104,20 +105,20 @@ type Comparison struct {
 	diff    Diff
 	pairing *dataset.Pairing
 	rows    [2][]sideRow // of A and B
-	sums    *sums        // by group: compared rows; rows without error and with each error type in A, then in B
+	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
 }
 
 type sideRow struct {
 	id, group string
-	text      string // the beginning
-	has       []bool // nil if untagged
+	text      string    // the beginning
+	found     []finding // nil if untagged
 }
 
 // NewComparison starts without rows.
 func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
-		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(1 + 2*(1+len(s.labels)))}
+		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(diffCells * (1 + len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
@@ -164,13 +165,13 @@ func (c *Comparison) add(side int, r diffRow) error {
 	if side == 1 {
 		count, add = &c.diff.B, c.pairing.AddB
 	}
-	has, err := c.countRow(count, r.diagnosis)
+	found, err := c.countRow(count, r.diagnosis)
 	if err != nil {
 		return err
 	}
 	add(r.Row)
 	hash := newGroupHash(r.group)
-	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), has: has}
+	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found}
 	if len(r.Values) > 0 {
 		kept.text = strings.Clone(words.First(r.Values[0], keptText))
 	}
@@ -179,7 +180,7 @@ func (c *Comparison) add(side int, r diffRow) error {
 }
 
 // countRow counts a row of a file, and gives its errors; nil if it is untagged.
-func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
+func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]finding, error) {
 	s.Rows++
 	if d == nil || d.Status == dataset.StatusUntagged {
 		return nil, nil
@@ -198,13 +199,13 @@ func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 	if !sameText && !d.SameTextOnly {
 		d.addTexts(a, b)
 	}
-	if a.has == nil {
+	if a.found == nil {
 		d.A.Untagged++
 	}
-	if b.has == nil {
+	if b.found == nil {
 		d.B.Untagged++
 	}
-	if a.has != nil && b.has != nil && (sameText || !c.options.SameTextOnly) {
+	if a.found != nil && b.found != nil && (sameText || !c.options.SameTextOnly) {
 		c.compareErrors(a, b)
 	}
 }
@@ -262,19 +263,30 @@ func (s *Side) addOnly(id string) {
 	}
 }
 
+// diffCells is how many sums a group has of an error type.
+const diffCells = 3
+
 func (c *Comparison) compareErrors(a, b *sideRow) {
-	d := &c.diff
+	d, cells, changed := &c.diff, c.sums.of(a.group, 0), false
 	d.Compared++
-	if !slices.Equal(a.has, b.has) {
+	d.eachLabel(func(place int, l *LabelDiff) {
+		inA, inB := !slices.Contains(a.found, present), !slices.Contains(b.found, present)
+		if place > 0 {
+			one, two := a.found[place-1], b.found[place-1]
+			if one == notJudged || two == notJudged {
+				l.NotJudged++
+				return
+			}
+			inA, inB = one == present, two == present
+		}
+		d.addRow(l, b.id, inA, inB)
+		changed = changed || inA != inB
+		for i, x := range []bool{true, inA, inB} {
+			cells[diffCells*place+i] += indicator(x)
+		}
+	})
+	if changed {
 		d.ChangedLabels++
-	}
-	d.addRow(&d.WithoutError, b.id, !slices.Contains(a.has, true), !slices.Contains(b.has, true))
-	rows, foundA, foundB := splitCells(c.sums.of(a.group, 0))
-	*rows++
-	countErrors(foundA, a.has)
-	countErrors(foundB, b.has)
-	for k := range b.has {
-		d.addRow(&d.Labels[k], b.id, a.has[k], b.has[k])
 	}
 }
 
@@ -333,10 +345,10 @@ func (c *Comparison) nothingCompared() error {
 func (c *Comparison) computeShares(place int, l *LabelDiff) {
 	var a, b, change stats.GroupSums
 	for _, cells := range c.sums.values {
-		rows, foundA, foundB := splitCells(cells)
-		a.AddGroup(foundA[place], *rows)
-		b.AddGroup(foundB[place], *rows)
-		change.AddGroup(foundB[place]-foundA[place], *rows)
+		rows, foundA, foundB := cells[diffCells*place], cells[diffCells*place+1], cells[diffCells*place+2]
+		a.AddGroup(foundA, rows)
+		b.AddGroup(foundB, rows)
+		change.AddGroup(foundB-foundA, rows)
 	}
 	l.A, l.B = newShare(&a), newShare(&b)
 	difference := DifferenceOf(stats.PairedShares(float64(l.Lost), &change))

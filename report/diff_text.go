@@ -14,6 +14,11 @@ func (d *Diff) Report() *Report {
 	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
+	for _, l := range d.Labels {
+		if l.NotJudged > 0 {
+			r.Sections[0].Notes = append(r.Sections[0].Notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
+		}
+	}
 	first := ""
 	if d.limit > 0 {
 		first = fmt.Sprintf("the first %d of each; ", d.limit)

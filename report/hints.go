@@ -18,8 +18,7 @@ func (h *hints) add(row *dataset.Row) {
 	if *h == nil {
 		*h = hints{}
 		for _, name := range row.Columns() {
-			usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "_name"), "_id")
-			if slices.Contains([]string{"model", "system", "generator", "run"}, usual) {
+			if MayNameSystems(name) {
 				(*h)[name] = map[string]bool{}
 			}
 		}
@@ -29,6 +28,12 @@ func (h *hints) add(row *dataset.Row) {
 			values[string(raw)] = true
 		}
 	}
+}
+
+// MayNameSystems tells whether a column has a usual name of those that name systems.
+func MayNameSystems(column string) bool {
+	usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(column), "_name"), "_id")
+	return slices.Contains([]string{"model", "system", "generator", "run"}, usual)
 }
 
 // find gives the column with the most values; "" without any.

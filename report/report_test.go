@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -162,6 +163,37 @@ func TestDiffOfWitness(t *testing.T) {
 	// Holm by hand: the smallest p of three error types three times; rows without error are a question of their own.
 	least := slices.MinFunc(d.Labels, func(a, b LabelDiff) int { return cmp.Compare(a.P, b.P) })
 	if !near(least.PHolm, min(1, 3*float64(least.P)), 1e-12) || d.WithoutError.PHolm != d.WithoutError.P {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Rows that were not judged for an error, in A or in B, are outside of its share, and change nothing; they count among
+// the rows without error.
+func TestDiffOfNotJudged(t *testing.T) {
+	w, toy := readWitness(t)
+	has, hasNot := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, false, false})
+	unjudged := w.diagnosis("m@1", []bool{false, false, false})
+	c := NewComparison(DiffOptions{Taxonomy: toy})
+	unjudged.NotJudged = []string{c.diff.Labels[0].Label}
+	for side, all := range [][]*dataset.Diagnosis{{has, has, hasNot, unjudged, hasNot},
+		{has, hasNot, unjudged, hasNot, hasNot}} {
+		for i, d := range all {
+			id := fmt.Sprint(i)
+			if err := c.add(side, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	d, err := c.ComputeDiff()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := d.Labels[0]
+	if l.NotJudged != 2 || !near(l.A.Share, 2.0/3, 1e-12) || !near(l.B.Share, 1.0/3, 1e-12) || l.Lost != 1 ||
+		l.Gained != 0 {
+		t.Errorf("%+v", l)
+	}
+	if d.Labels[1].NotJudged != 0 || d.ChangedLabels != 1 || !near(d.WithoutError.A.Share, 3.0/5, 1e-12) {
 		t.Errorf("%+v", d)
 	}
 }

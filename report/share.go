@@ -30,23 +30,42 @@ func newScheme(t *taxonomy.Taxonomy) scheme {
 	return s
 }
 
-// errorsOf tells for each error type whether the diagnosis has it.
-func (s *scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
-	has := make([]bool, len(s.labels))
+// finding is what a diagnosis says of an error type.
+type finding byte
+
+const (
+	absent finding = iota
+	present
+	notJudged // the row is outside of the error's share
+)
+
+// errorsOf tells for each error type what the diagnosis says of it.
+func (s *scheme) errorsOf(d *dataset.Diagnosis) ([]finding, error) {
+	found := make([]finding, len(s.labels))
+	for _, name := range d.NotJudged {
+		if i := s.index(name); i >= 0 {
+			found[i] = notJudged
+		}
+	}
 	for _, name := range d.Labels {
 		i := s.index(name)
 		if i < 0 && name != s.noError {
 			return nil, fmt.Errorf("%w: %s has no label %q", ErrUnfit, s.taxonomy, name)
 		}
 		if i >= 0 {
-			has[i] = true
+			found[i] = present
 		}
 	}
-	return has, nil
+	return found, nil
 }
 
 func (s *scheme) index(name string) int {
 	return slices.IndexFunc(s.labels, func(y taxonomy.Type) bool { return y.Name == name })
+}
+
+// NotJudgedText says of an error that its share is not of all tagged rows.
+func NotJudgedText(label, rows string) string {
+	return label + " was not judged in " + rows + "; its share is of the others, and rows without error may have it"
 }
 
 // Share is a number of rows, and its share of a larger number.
@@ -111,7 +130,7 @@ func RoughIntervals(groups int) []string {
 
 // sums adds up values per group of rows, in blocks (such as systems), from which stats.GroupSums are made.
 type sums struct {
-	cells  int // of a group in a block, or fewer where the last are 0; see splitCells. It may grow
+	cells  int // of a group in a block, or fewer where the last are 0. It may grow
 	groups map[groupHash]int32
 	index  map[sumKey]int // group and block → place in keys and values
 	keys   []sumKey
@@ -151,24 +170,6 @@ func (s *sums) of(group string, block int) []float64 {
 		s.values[i] = append(s.values[i], make([]float64, missing)...)
 	}
 	return s.values[i]
-}
-
-// splitCells gives the parts of a block's cells: the number of rows, and two lists of equal length.
-func splitCells(cells []float64) (rows *float64, first, second []float64) {
-	half := len(cells) / 2
-	return &cells[0], cells[1 : 1+half], cells[1+half:]
-}
-
-// countErrors counts a row in found: as one without error, or for each error type that it has.
-func countErrors(found []float64, has []bool) {
-	if !slices.Contains(has, true) {
-		found[0]++
-	}
-	for k, yes := range has {
-		if yes {
-			found[1+k]++
-		}
-	}
 }
 
 // rangeText is an interval alone, as "8.0 … 18.9 %".

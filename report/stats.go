@@ -297,14 +297,14 @@ func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []valu
 
 // errorsOf gives the values of a diagnosis: of the rows without error, and of each error that could be judged.
 func (t *Tally) errorsOf(d *dataset.Diagnosis) ([]value, error) {
-	has, err := t.scheme.errorsOf(d)
+	found, err := t.scheme.errorsOf(d)
 	if err != nil {
 		return nil, err
 	}
-	values := []value{{0, indicator(!slices.Contains(has, true))}}
-	for k, l := range t.scheme.labels {
-		if has[k] || !slices.Contains(d.NotJudged, l.Name) {
-			values = append(values, value{1 + k, indicator(has[k])})
+	values := []value{{0, indicator(!slices.Contains(found, present))}}
+	for k, f := range found {
+		if f != notJudged {
+			values = append(values, value{1 + k, indicator(f == present)})
 		}
 	}
 	return values, nil

@@ -146,7 +146,7 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	for k, l := range s.All.Labels {
 		count(func(s *SystemStats) int { return s.Labels[k].NotJudged },
-			name+l.Label+" was not judged in %s; its share is of the others, and rows without error may have it")
+			NotJudgedText(name+l.Label, "%s"))
 	}
 	return lines
 }

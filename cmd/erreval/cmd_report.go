@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/app/reporting"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
@@ -54,8 +56,8 @@ func reportCommand(e *env) *cli.Command {
 		Flags: append([]cli.Flag{outFlag(),
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the report: html, markdown or json (default: what the name of " +
 				"OUT says)"},
-			&cli.StringFlag{Name: "by", Usage: "with --format markdown or json, also figures by `COLUMN`, in the place of the " +
-				"column system"},
+			&cli.StringFlag{Name: "by", Usage: "`COLUMN` that tells systems apart (default: system, else one called model, " +
+				"generator or the like)"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
 		}, append(viewFlags(), overwriteFlag())...),
 		Action: withArgs(1, -1, "files of rows, or folders of them",
@@ -79,9 +81,6 @@ func runReport(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if ctx.IsSet("by") && format == formatHTML {
-		return exit.Usagef("--by is for --format markdown and json; the page tells rows apart by any column")
-	}
 	if n := ctx.Int("sample"); n < 1 {
 		return exit.Usagef("--sample %d: give a number of rows, at least 1", n)
 	}
@@ -98,7 +97,7 @@ func runReport(ctx *cli.Context, e *env) error {
 		if format == formatHTML {
 			return v.writePage(ctx.Context, w, ctx.Int("sample"), ctx.Uint64("seed"))
 		}
-		return v.writeFigures(ctx.Context, w, format, ctx.String("by"))
+		return v.writeFigures(ctx.Context, w, format)
 	}
 	if out == "" {
 		return write(e.Out)
@@ -168,6 +167,7 @@ func checkReport(out string, inputs []string, overwrite bool) error {
 type viewed struct {
 	index   *view.Index
 	catalog *view.Catalog // with sections
+	system  string        // the facet of systems
 }
 
 // openViewed reads files, and works out what does not follow filters. What is made of many rows stays in a folder, and
@@ -206,6 +206,9 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", strings.Join(paths, ", ")), index.Close())
 	}
 	v := &viewed{index: index}
+	if v.system, err = reporting.SystemFacet(index, ctx.String("by")); err != nil {
+		return nil, errors.Join(err, index.Close())
+	}
 	so := reporting.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
 	for _, f := range index.Files() {
 		so.Runs = append(so.Runs, reporting.Run{Name: f.Name, Path: f.Path})
@@ -224,6 +227,9 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	}
 	if v.catalog, err = reporting.Complete(ctx.Context, so); err != nil {
 		return nil, errors.Join(err, index.Close())
+	}
+	if v.system != dataset.ColumnSystem {
+		v.catalog.By = v.system
 	}
 	return v, nil
 }
@@ -302,9 +308,9 @@ func readHuman(columns []string, t *taxonomy.Taxonomy, o *reporting.Options) err
 	return nil
 }
 
-// writeFigures writes the report as Markdown or JSON; by is the column that tells systems apart.
-func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format, by string) error {
-	figures, err := reporting.ComputeFigures(ctx, v.index, by)
+// writeFigures writes the report as Markdown or JSON.
+func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format string) error {
+	figures, err := reporting.ComputeFigures(ctx, v.index, v.system)
 	if err != nil {
 		return err
 	}
@@ -325,11 +331,15 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 		return err
 	}
 	if data.Catalog.Sample != nil {
-		if data.Answers, err = reporting.Answers(ctx, v.index); err != nil {
+		if data.Answers, err = reporting.Answers(ctx, v.index, v.system); err != nil {
 			return err
 		}
 	}
-	text, to := io.Pipe() // packed while it is made
-	go func() { to.CloseWithError(reporting.WriteData(to, &data)) }()
-	return errors.Join(page.File(w, data.Catalog.Title, text), text.Close())
+	records := data.Rows.Records
+	data.Rows.Records = []json.RawMessage{}
+	text, err := plainjson.Marshal(data, "")
+	if err != nil {
+		return err
+	}
+	return page.File(w, data.Catalog.Title, text, records)
 }

@@ -37,7 +37,29 @@ func newMarker(ctx context.Context, s shown) *marker {
 		s.catalog.Labels = append(s.catalog.Labels, view.Label{Name: t.Name, Category: t.Category,
 			Definition: t.Definition, NoError: t.NoError})
 	}
+	for file := range m.files {
+		m.findMarked(ctx, file)
+	}
 	return m
+}
+
+// findMarked finds the rows of a file that are marked already. What cannot be read, Marked says when a row is opened.
+func (m *marker) findMarked(ctx context.Context, file int) {
+	known, err := review.ReadMarks(m.path(file), m.task)
+	if err != nil {
+		return
+	}
+	for _, mark := range known {
+		rows, err := m.RowsWith(ctx, file, mark.Row.ID)
+		if err != nil {
+			return
+		}
+		for _, n := range rows {
+			if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil { // of a row of these texts
+				m.SetMarked(n, mark.Labels != nil)
+			}
+		}
+	}
 }
 
 // path is that of a file's marks.
@@ -68,6 +90,7 @@ func (m *marker) Mark(ctx context.Context, q view.MarkQuery) (*view.Marked, erro
 	} else if err != nil {
 		return nil, err
 	}
+	m.SetMarked(q.N, q.Labels != nil)
 	return m.Marked(ctx, view.MarkedQuery{N: q.N})
 }
 

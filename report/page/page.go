@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	_ "embed" // dist
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -54,29 +56,44 @@ func Served() []byte {
 		"<script src=\"/page.js\"></script>\n" + tail)
 }
 
-// File writes a report file: page and data, the JSON of view.Data, in one document that opens offline. Equal titles and
-// data give equal bytes. The errors are those of w and data.
-func File(w io.Writer, title string, data io.Reader) error {
+// File writes a report file: page, data (the JSON of view.Data without its records) and records, in one document that
+// opens offline. Records are most of it, and the first view needs none: they are unpacked later. None has a line break.
+// Equal titles, data and records give equal bytes. The errors are those of w.
+func File(w io.Writer, title string, data []byte, records []json.RawMessage) error {
 	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; %s",
 		hash(Script), hash(Style), always)
 	_, err := fmt.Fprintf(w, head+"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"+middle+
-		"<title>%s</title>\n<style>%s</style>\n"+body+"<script type=\"application/gzip+base64\" id=\"data\">",
-		policy, html.EscapeString(title), Style)
+		"<title>%s</title>\n<style>%s</style>\n"+body, policy, html.EscapeString(title), Style)
 	if err != nil {
+		return err
+	}
+	if err := writePacked(w, "data", "", data); err != nil {
+		return err
+	}
+	if err := writePacked(w, "records", "\n", records...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "<script>%s</script>\n%s", Script, tail)
+	return err
+}
+
+// writePacked writes texts, with a separator between them, as a packed element.
+func writePacked[T ~[]byte](w io.Writer, id, between string, texts ...T) error {
+	if _, err := fmt.Fprintf(w, "<script type=\"application/gzip+base64\" id=%q>", id); err != nil {
 		return err
 	}
 	text := base64.NewEncoder(base64.StdEncoding, w)
 	packed := gzip.NewWriter(text)
-	if _, err := io.Copy(packed, data); err != nil {
+	for i, one := range texts {
+		if i > 0 {
+			_, _ = io.WriteString(packed, between) // Close says what went wrong
+		}
+		_, _ = packed.Write(one)
+	}
+	if err := errors.Join(packed.Close(), text.Close()); err != nil {
 		return err
 	}
-	if err := packed.Close(); err != nil {
-		return err
-	}
-	if err := text.Close(); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n%s", Script, tail)
+	_, err := io.WriteString(w, "</script>\n")
 	return err
 }
 

@@ -1,6 +1,6 @@
 import preact from "@preact/preset-vite";
 import { readFileSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
@@ -11,23 +11,27 @@ const here = dirname(fileURLToPath(import.meta.url));
 const withoutStyleElements: Plugin = {
   name: "plot-without-style-elements",
   transform(code, id) {
-    if (!/@observablehq\/plot\/src\/(plot|legends\/ramp)\.js/.test(id)) return null;
+    if (!/@observablehq\/plot\/src\/plot\.js$/.test(id)) return null;
     const out = code.replace(/svg\.append\("style"\)\.text\(\s*`[^`]*`\s*\)/, "svg");
     if (out === code) this.error(`${id} writes its style otherwise: look at it, and at .plot in style.css`);
     return out;
   },
 };
 
-/** Plot knows maps, colour schemes and dates; the page has none, and they are a quarter of it. Whoever calls one is told. */
+/** Plot knows maps, colour schemes, dates, tips and legends; the page has none, and they are a quarter of it. Whoever calls one is told. */
 const unused = ["d3-geo", "d3-scale-chromatic", "d3-time-format"];
+const unusedFiles = /@observablehq\/plot\/src\/(marks\/tip|interactions\/pointer|legends\/(ramp|swatches))\.js$/;
 const withoutUnused: Plugin = {
   name: "without-unused",
   enforce: "pre",
-  resolveId: (id) => (unused.includes(id) ? "\0" + id : null),
+  resolveId(id, importer) {
+    const path = importer && id.startsWith(".") ? join(dirname(importer), id) : id;
+    return unused.includes(path) || unusedFiles.test(path) ? "\0" + path : null;
+  },
   async load(id) {
-    if (!unused.includes(id.slice(1)) || !id.startsWith("\0")) return null;
+    if (!id.startsWith("\0") || !(unused.includes(id.slice(1)) || unusedFiles.test(id))) return null;
     const names = Object.keys((await import(id.slice(1))) as object);
-    const missing = `function missing() { throw new Error(${JSON.stringify(`${id.slice(1)} is left out of the page: vite.config.ts`)}); }`;
+    const missing = `function missing() { throw new Error(${JSON.stringify(`${basename(id.slice(1))} is left out of the page: vite.config.ts`)}); }`;
     return `${missing}\n${names.map((n) => `export ${emptyOf(n)};`).join("\n")}`;
   },
 };

@@ -83,6 +83,9 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 	b.facet(facetRun, len(b.sources)).add(s.name, run)
 	for _, f := range r.facets {
 		b.facet(f.key, mostValues(f.key)).add(f.value, run)
+		if f.key == facetSystem && len(b.sources) > 1 {
+			b.facet(facetBoth, maxSystems).add(f.value+" · "+s.name, run)
+		}
 	}
 	for _, m := range r.measures {
 		b.measureOf(m.key).add(b.rows, m.x, run, &e)

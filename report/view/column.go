@@ -122,8 +122,13 @@ type values struct {
 	of   []int32 // the set of each row
 }
 
-// row gives the places of a row's values.
-func (v *values) row(n int) []int { return v.sets[v.of[n]] }
+// row gives the places of a row's values; nil has none.
+func (v *values) row(n int) []int {
+	if v == nil {
+		return nil
+	}
+	return v.sets[v.of[n]]
+}
 
 // holds says of each set whether a test holds for it.
 func (v *values) holds(test func(set []int) bool) []bool {

@@ -30,6 +30,7 @@ type Catalog struct {
 	Runs     []Run     `json:"runs"`
 	Fields   []Field   `json:"fields"`
 	Facets   []Facet   `json:"facets"`
+	By       string    `json:"by,omitempty"` // the facet that tells systems apart, where it is not "system"
 	Measures []Measure `json:"measures"`
 	Sections []Section `json:"sections"`
 	Notes    []string  `json:"notes"` // what was left out, one line each
@@ -88,10 +89,11 @@ const (
 
 // Facet is what rows can be told apart by. A row has one value, or with Multi any number.
 //
-// Keys: "run"; "system"; "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
-// issues by name, No Issue, unassigned); "unscored" (dimensions without a score, else scored); "truncated" (fields that
-// were cut, else whole); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
-// short values). Values that are none come first, those that are unknown last.
+// Keys: "run"; "system"; "system_run" (both, where several runs have several systems); "label" (errors found, No Error,
+// untagged); "gold" (a person's labels); "issue" (discovered issues by name, No Issue, unassigned); "unscored"
+// (dimensions without a score, else scored); "truncated" (fields that were cut, else whole); "not_judged" (errors for
+// which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged);
+// "column.NAME" (any other column with few short values). Values that are none come first, those that are unknown last.
 type Facet struct {
 	Key    string  `json:"key"`
 	Title  string  `json:"title"`
@@ -141,6 +143,7 @@ type Filter struct {
 	// Words are runs of letters and digits (Unicode L and N), of which the first 64 count. Case is that of each code
 	// point by itself, and a final sigma is a sigma. Without words all rows are chosen.
 	Search string `json:"search,omitempty"`
+	Marked bool   `json:"marked,omitempty"` // rows that a person marked alone
 }
 
 // Condition is about one facet; values are names.
@@ -182,9 +185,14 @@ type Counts struct {
 
 // CountColumn is what shares in a column are of: the rows that have any value that is not unknown.
 type CountColumn struct {
-	Name   string `json:"name"`
-	Rows   int    `json:"rows"`
-	Groups int    `json:"groups"` // of these rows
+	Name string `json:"name"`
+	CountBase
+}
+
+// CountBase is what shares are of.
+type CountBase struct {
+	Rows   int `json:"rows"` // or pairs
+	Groups int `json:"groups"`
 	// Squares is Σ n² over groups, n a group's number of these rows.
 	Squares float64 `json:"squares"`
 }
@@ -195,12 +203,22 @@ type CountValue struct {
 	Cells []CountCell `json:"cells"`
 }
 
-// CountCell is Σ y, Σ y² and Σ y·n over groups: y a group's number of rows with the value, n as in CountColumn.Squares.
+// CountCell is Σ y, Σ y² and Σ y·n over groups: y a group's number of rows with the value, n as in CountBase.Squares.
 // Values that are unknown have Squares and Products 0.
 type CountCell struct {
 	Rows     int     `json:"rows"`
 	Squares  float64 `json:"squares"`
 	Products float64 `json:"products"`
+	// Of is what the value's share is of, in the column's place, where rows of it were not judged for the value.
+	Of *CountBase `json:"of,omitempty"`
+}
+
+// BaseOf is what the share of a value in a column is of.
+func (c *Counts) BaseOf(value, column int) CountBase {
+	if own := c.Values[value].Cells[column].Of; own != nil {
+		return *own
+	}
+	return c.Columns[column].CountBase
 }
 
 // HistogramQuery is about the distribution of a measure.
@@ -265,6 +283,7 @@ type RowSummary struct {
 	Fields   map[string]string   `json:"fields"`   // likewise the other fields; those that are empty are left out
 	Facets   map[string][]int    `json:"facets"`   // places of values; facets without any value are left out
 	Measures map[string]*float64 `json:"measures"` // those without a number are left out
+	Marked   bool                `json:"marked,omitempty"`
 }
 
 // RowQuery asks for a row.
@@ -338,6 +357,9 @@ type PairValue struct {
 	OnlyA   int    `json:"only_a"`
 	OnlyB   int    `json:"only_b"`
 	Neither int    `json:"neither"`
+	// Of is what the shares are of, in the place of all pairs, where rows of some were not judged for the value; these
+	// are not counted here.
+	Of *CountBase `json:"of,omitempty"`
 	// Squares is Σ d², Products Σ d·n over groups: d a group's number of pairs in OnlyB less that in OnlyA, n as in Pairs.
 	Squares  float64 `json:"squares"`
 	Products float64 `json:"products"`
@@ -361,29 +383,4 @@ type Source interface {
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
 	Outputs(context.Context, OutputsQuery) (*Outputs, error)
-}
-
-// MarkedQuery asks for the mark of a row.
-type MarkedQuery struct {
-	N int `json:"n"`
-}
-
-// MarkQuery marks a row: it says what is right, in the place of an earlier mark.
-type MarkQuery struct {
-	N      int      `json:"n"`
-	Labels []string `json:"labels"` // null takes the mark away
-	Notes  string   `json:"notes"`
-}
-
-// Marked is what a person says of a row.
-type Marked struct {
-	Labels []string `json:"labels"` // null: nothing
-	Notes  string   `json:"notes"`
-	Time   string   `json:"time,omitempty"` // RFC 3339, UTC
-}
-
-// Marker is a Source that keeps people's marks of rows. One that cannot be is a *QueryError.
-type Marker interface {
-	Marked(context.Context, MarkedQuery) (*Marked, error)
-	Mark(context.Context, MarkQuery) (*Marked, error)
 }

@@ -41,38 +41,90 @@ func (x *Index) Counts(ctx context.Context, q CountsQuery) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := x.groups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	order, err := x.byGroup(groups)
+	unjudged, err := x.unjudged(ctx, v.Facet)
 	if err != nil {
 		return nil, err
 	}
 	sums, known := newGroupSums(columns.Facet, v.Facet), v.holds(v.isKnown)
 	sums.out.Total = chosen.total
+	err = x.eachByGroup(ctx, chosen, func(n int) {
+		for _, c := range columns.row(n) {
+			sums.add(c, v.row(n), unjudged.row(n), known[v.of[n]])
+		}
+	}, sums.endGroup)
+	sums.setBases()
+	return &sums.out, err
+}
+
+// eachByGroup calls visit for the chosen rows, group by group, and end behind each group.
+func (x *Index) eachByGroup(ctx context.Context, chosen *selection, visit func(n int), end func()) error {
+	groups, err := x.groups(ctx)
+	if err != nil {
+		return err
+	}
+	order, err := x.byGroup(groups)
+	if err != nil {
+		return err
+	}
 	group := int32(-1)
 	for _, n := range order {
 		if !chosen.rows[n] {
 			continue
 		}
 		if groups[n] != group {
-			sums.endGroup()
+			end()
 			group = groups[n]
 		}
-		for _, c := range columns.row(n) {
-			sums.add(c, v.row(n), known[v.of[n]])
-		}
+		visit(int(n))
 	}
-	sums.endGroup()
-	return &sums.out, nil
+	end()
+	return nil
 }
 
 // byGroup are the rows group by group.
-func (x *Index) byGroup(groups []int32) ([]int, error) {
-	return cached(&x.cache, "by group", 8*len(groups), func() ([]int, error) {
-		return sorted(len(groups), func(a, b int) int { return cmp.Compare(groups[a], groups[b]) }), nil
-	})
+func (x *Index) byGroup(groups []int32) ([]int32, error) {
+	return cached(&x.cache, "by group", 4*len(groups), func() ([]int32, error) { return inOrder(groups), nil })
+}
+
+// inOrder are rows in the order of their keys, and of one key in that of the rows, by counting.
+func inOrder(keys []int32) []int32 {
+	most := int32(-1)
+	for _, k := range keys {
+		most = max(most, k)
+	}
+	begin := make([]int32, most+2) // of each key, and behind the last
+	for _, k := range keys {
+		begin[k+1]++
+	}
+	for k := range begin[1:] {
+		begin[k+1] += begin[k]
+	}
+	order := make([]int32, len(keys))
+	for n, k := range keys {
+		order[begin[k]] = int32(n) // rows are fewer
+		begin[k]++
+	}
+	return order
+}
+
+// unjudged has for each row the values of a facet for which it was not judged; nil where there are none.
+func (x *Index) unjudged(ctx context.Context, facet *Facet) (*values, error) {
+	if _, any := x.facetAt[facetNotJudged]; !any || facet.Key != facetLabel {
+		return nil, nil
+	}
+	v, err := x.values(ctx, facetNotJudged)
+	if err != nil {
+		return nil, err
+	}
+	sets := make([][]int, len(v.sets))
+	for i, set := range v.sets {
+		for _, value := range set {
+			if at := facet.place(v.Values[value].Name); at >= 0 {
+				sets[i] = append(sets[i], at)
+			}
+		}
+	}
+	return &values{facet, sets, v.of}, nil
 }
 
 // groupSums adds up rows that come group by group.
@@ -80,13 +132,15 @@ type groupSums struct {
 	out     Counts
 	columns []int // rows of this group by column, of those that are known
 	cells   []int // by value and column
-	touched [2][]int
+	left    []int // likewise, of known rows that were not judged for the value
+	touched [3][]int
 	unknown []bool // by value
 }
 
 func newGroupSums(columns, facet *Facet) *groupSums {
 	n := len(columns.Values)
-	s := &groupSums{columns: make([]int, n), cells: make([]int, n*len(facet.Values))}
+	all := n * len(facet.Values)
+	s := &groupSums{columns: make([]int, n), cells: make([]int, all), left: make([]int, all)}
 	for _, column := range columns.Values {
 		s.out.Columns = append(s.out.Columns, CountColumn{Name: column.Name})
 	}
@@ -97,8 +151,8 @@ func newGroupSums(columns, facet *Facet) *groupSums {
 	return s
 }
 
-// add counts a row of this group.
-func (s *groupSums) add(column int, set []int, known bool) {
+// add counts a row of this group, with its values, and those for which it was not judged.
+func (s *groupSums) add(column int, set, unjudged []int, known bool) {
 	count := func(which int, numbers []int, at int) {
 		if numbers[at]++; numbers[at] == 1 {
 			s.touched[which] = append(s.touched[which], at)
@@ -110,10 +164,23 @@ func (s *groupSums) add(column int, set []int, known bool) {
 	for _, v := range set {
 		count(1, s.cells, v*len(s.columns)+column)
 	}
+	for _, v := range unjudged {
+		count(2, s.left, v*len(s.columns)+column)
+	}
 }
 
 // endGroup adds the group to the sums, and begins the next one.
 func (s *groupSums) endGroup() {
+	for _, at := range s.touched[2] {
+		v, c := at/len(s.columns), at%len(s.columns)
+		cell, n := &s.out.Values[v].Cells[c], s.columns[c]
+		if cell.Of == nil {
+			cell.Of = &CountBase{}
+		}
+		cell.Of.leave(n, s.left[at])
+		cell.Products -= float64(s.cells[at] * s.left[at])
+		s.left[at] = 0
+	}
 	for _, at := range s.touched[1] {
 		v, c := at/len(s.columns), at%len(s.columns)
 		cell, y := &s.out.Values[v].Cells[c], s.cells[at]
@@ -131,7 +198,32 @@ func (s *groupSums) endGroup() {
 		column.Squares += float64(n * n)
 		s.columns[c] = 0
 	}
-	s.touched[0], s.touched[1] = s.touched[0][:0], s.touched[1][:0]
+	for i := range s.touched {
+		s.touched[i] = s.touched[i][:0]
+	}
+}
+
+// leave adds up what is less where some of the n rows of a group are left out.
+func (b *CountBase) leave(n, some int) {
+	b.Rows += some
+	b.Groups += btoi(some == n)
+	b.Squares += float64(n*n - (n-some)*(n-some))
+}
+
+// less is what is left of b.
+func (b *CountBase) less(left *CountBase) *CountBase {
+	return &CountBase{b.Rows - left.Rows, b.Groups - left.Groups, b.Squares - left.Squares}
+}
+
+// setBases puts what is left of the columns in the place of what is less.
+func (s *groupSums) setBases() {
+	for _, v := range s.out.Values {
+		for c := range v.Cells {
+			if cell := &v.Cells[c]; cell.Of != nil {
+				cell.Of = s.out.Columns[c].less(cell.Of)
+			}
+		}
+	}
 }
 
 // relate finds for each issue the error types that stand on the same rows more often than by chance.
@@ -149,30 +241,51 @@ func (x *Index) relate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, ofIssue, ofLabel := 0, make([]int, len(found.Values)), make([]int, len(labels.Values))
-	both := map[[2]int]int{}
+	unjudged, err := x.unjudged(ctx, labels.Facet)
+	if err != nil {
+		return err
+	}
+	all := newCoincidence(len(labels.Values))
+	of := make([]*coincidence, len(found.Values))
+	for v := range of {
+		of[v] = newCoincidence(len(labels.Values))
+	}
 	for n := range x.rows() {
 		i, l := found.row(n), labels.row(n)
 		if !found.isKnown(i) || !labels.isKnown(l) {
 			continue
 		}
-		rows++
-		for _, w := range l {
-			ofLabel[w]++
-		}
+		all.add(l, unjudged.row(n))
 		for _, v := range i {
-			ofIssue[v]++
-			for _, w := range l {
-				both[[2]int{v, w}]++
-			}
+			of[v].add(l, unjudged.row(n))
 		}
 	}
 	for v := range found.Values {
 		if found.Values[v].Role == "" {
-			found.Values[v].Related = relatedTo(v, labels.Facet, both, ofLabel, ofIssue[v], rows)
+			found.Values[v].Related = of[v].relatedTo(all, labels.Facet)
 		}
 	}
 	return nil
+}
+
+// coincidence counts rows, and by error type those with it and those that were not judged for it.
+type coincidence struct {
+	rows           int
+	with, unjudged []int
+}
+
+func newCoincidence(labels int) *coincidence {
+	return &coincidence{with: make([]int, labels), unjudged: make([]int, labels)}
+}
+
+func (c *coincidence) add(labels, unjudged []int) {
+	c.rows++
+	for _, w := range labels {
+		c.with[w]++
+	}
+	for _, w := range unjudged {
+		c.unjudged[w]++
+	}
 }
 
 // correlation is phi of two marks on n rows: on both of them, on a, on b. It is NaN where one is on all rows or none.
@@ -184,17 +297,17 @@ func correlation(both, a, b, n int) float64 {
 // maxRelated is how many error types stand with an issue.
 const maxRelated = 5
 
-// relatedTo are the error types with a positive correlation, the greatest first.
-func relatedTo(issue int, labels *Facet, both map[[2]int]int, ofLabel []int, ofIssue, rows int) (all []Related) {
+// relatedTo are the error types whose correlation with the counted rows among all is positive, the greatest first.
+func (c *coincidence) relatedTo(all *coincidence, labels *Facet) (related []Related) {
 	for w, v := range labels.Values {
-		n := both[[2]int{issue, w}]
+		n := c.with[w]
 		if v.Role != "" || n == 0 {
 			continue
 		}
-		if phi := correlation(n, ofIssue, ofLabel[w], rows); phi > 0 {
-			all = append(all, Related{Name: v.Name, Rows: n, Phi: report.Number(phi)})
+		if phi := correlation(n, c.rows-c.unjudged[w], all.with[w], all.rows-all.unjudged[w]); phi > 0 {
+			related = append(related, Related{Name: v.Name, Rows: n, Phi: report.Number(phi)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Related) int { return cmp.Compare(b.Phi, a.Phi) })
-	return all[:min(len(all), maxRelated)]
+	slices.SortStableFunc(related, func(a, b Related) int { return cmp.Compare(b.Phi, a.Phi) })
+	return related[:min(len(related), maxRelated)]
 }

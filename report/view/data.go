@@ -26,5 +26,5 @@ type Columns struct {
 	Input    []int                 `json:"input"`  // equal numbers are one input
 	Facets   map[string][][]int    `json:"facets"` // by facet and row: places of values
 	Measures map[string][]*float64 `json:"measures"`
-	Records  []json.RawMessage     `json:"records"`
+	Records  []json.RawMessage     `json:"records"` // in a file apart, behind the others
 }

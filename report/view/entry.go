@@ -41,7 +41,7 @@ func (x *Index) entry(ctx context.Context, n int) (*entry, error) {
 // summary is a row as lists show it.
 func (x *Index) summary(n int, e *entry) RowSummary {
 	s := RowSummary{N: n, ID: e.ID, Run: x.runOf(n), Text: e.Text, Fields: e.Fields, Facets: map[string][]int{},
-		Measures: e.Measures}
+		Measures: e.Measures, Marked: x.isMarked(n)}
 	for key, c := range x.meta.Facets {
 		if set := c.Sets[c.of(e.Facets[key], s.Run)]; len(set) > 0 {
 			s.Facets[key] = set

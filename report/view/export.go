@@ -67,7 +67,7 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 	c := &x.meta.Catalog
 	cells := []string{"run", "id", "text"}
 	for i := range c.Facets {
-		if key := c.Facets[i].Key; key != facetRun {
+		if key := c.Facets[i].Key; key != facetRun && key != facetBoth {
 			cells = append(cells, key)
 		}
 	}
@@ -89,7 +89,7 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 		cells = append(cells[:0], c.Runs[s.Run].Name, s.ID, s.Text)
 		for i := range c.Facets {
 			f := &c.Facets[i]
-			if f.Key == facetRun {
+			if f.Key == facetRun || f.Key == facetBoth {
 				continue
 			}
 			var names []string

@@ -60,6 +60,9 @@ func (b *builder) isOffered(f *facetBuild) bool {
 		return false
 	}
 	name, isColumn := strings.CutPrefix(f.key, prefixColumn)
+	if f.key == facetBoth { // else it says what another does
+		return len(f.names) > max(len(b.facetNo[facetRun].names), len(b.facetNo[facetSystem].names))
+	}
 	if !isColumn {
 		return true
 	}
@@ -79,8 +82,8 @@ func (b *builder) whyNotOffered(f *facetBuild, column string) string {
 }
 
 func facetPlace(key string) int {
-	for i, known := range []string{facetRun, facetSystem, facetLabel, facetGold, facetIssue, facetUnscored,
-		facetTruncated} {
+	for i, known := range []string{facetRun, facetSystem, facetBoth, facetLabel, facetGold, facetIssue, facetUnscored,
+		facetTruncated, facetNotJudged} {
 		if key == known {
 			return i
 		}
@@ -104,8 +107,9 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 			}
 		}
 	}
-	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetLabel: "Error", facetGold: "Gold label",
-		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut"}[f.key]
+	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run",
+		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
+		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {
 	case facetLabel, facetGold:
 		out.Multi = true
@@ -126,6 +130,9 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 				add(d.Key, d.Name, "", "")
 			}
 		}
+		rest()
+	case facetNotJudged:
+		out.Multi = true
 		rest()
 	case facetTruncated:
 		out.Multi = true

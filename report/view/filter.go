@@ -37,6 +37,9 @@ func (x *Index) choose(ctx context.Context, f *Filter) (*selection, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if f.Marked { // marks change
+		return x.apply(ctx, f)
+	}
 	name := "filter " + string(text)
 	return cached(&x.cache, name, len(name)+x.rows(), func() (*selection, error) { return x.apply(ctx, f) })
 }
@@ -100,6 +103,9 @@ func (x *Index) apply(ctx context.Context, f *Filter) (*selection, error) {
 			return nil, err
 		}
 		s.keep(func(n int) bool { return found[n] })
+	}
+	if f.Marked {
+		s.keep(x.isMarked)
 	}
 	for _, chosen := range s.rows {
 		s.total += btoi(chosen)

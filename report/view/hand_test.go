@@ -59,15 +59,15 @@ func TestHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	// a: r1, r2 (P), r3 (Q) are tagged: 2² + 1². b: r5, r6 (Q), r7 (R): the same.
-	wantColumns := []CountColumn{{"a", 3, 2, 5}, {"b", 3, 2, 5}}
+	wantColumns := []CountColumn{{"a", CountBase{3, 2, 5}}, {"b", CountBase{3, 2, 5}}}
 	if counts.Total != 9 || !slices.Equal(counts.Columns, wantColumns) {
 		t.Errorf("%d, %+v, want %+v", counts.Total, counts.Columns, wantColumns)
 	}
 	for name, want := range map[string][]CountCell{
-		"Vague":     {{2, 1 + 1, 1*2 + 1*1}, {1, 1, 1 * 2}}, // r1 of P's two, r3 of Q's one; r5 of Q's two
-		"Off Topic": {{1, 1, 2}, {2, 1 + 1, 2 + 1}},         // r1 of P's two; r5 of Q's two, r7 of R's one
-		"No Error":  {{1, 1, 2}, {1, 1, 2}},                 // r2; r6
-		"untagged":  {{1, 0, 0}, {1, 0, 0}},                 // r8#2, which alone has no diagnosis; r4
+		"Vague":     {{2, 1 + 1, 1*2 + 1*1, nil}, {1, 1, 1 * 2, nil}}, // r1 of P's two, r3 of Q's one; r5 of Q's two
+		"Off Topic": {{1, 1, 2, nil}, {2, 1 + 1, 2 + 1, nil}},         // r1 of P's two; r5 of Q's two, r7 of R's one
+		"No Error":  {{1, 1, 2, nil}, {1, 1, 2, nil}},                 // r2; r6
+		"untagged":  {{1, 0, 0, nil}, {1, 0, 0, nil}},                 // r8#2, which alone has no diagnosis; r4
 		"Vague all": nil,
 	} {
 		i := slices.IndexFunc(counts.Values, func(v CountValue) bool { return v.Name == name })

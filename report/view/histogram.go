@@ -86,14 +86,6 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 	for _, v := range columns.Values {
 		out.Columns = append(out.Columns, HistogramColumn{Name: v.Name, Counts: make([]int, cut.n)})
 	}
-	groups, err := x.groups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	order, err := x.byGroup(groups)
-	if err != nil {
-		return nil, err
-	}
 	sums, counts := make([]float64, len(out.Columns)), make([]float64, len(out.Columns)) // of one group
 	var touched []int
 	endGroup := func() {
@@ -103,14 +95,10 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 		}
 		touched = touched[:0]
 	}
-	all, group := len(m.Runs) == len(x.meta.Catalog.Runs), int32(-1)
-	for _, n := range order {
-		if !chosen.rows[n] || !all && !slices.Contains(m.Runs, x.runOf(n)) {
-			continue
-		}
-		if groups[n] != group {
-			endGroup()
-			group = groups[n]
+	all := len(m.Runs) == len(x.meta.Catalog.Runs)
+	err = x.eachByGroup(ctx, chosen, func(n int) {
+		if !all && !slices.Contains(m.Runs, x.runOf(n)) {
+			return
 		}
 		for _, c := range columns.row(n) {
 			if out.Columns[c].add(numbers[n], &cut) {
@@ -121,9 +109,8 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 				counts[c]++
 			}
 		}
-	}
-	endGroup()
-	return out, nil
+	}, endGroup)
+	return out, err
 }
 
 // add counts a number; NaN is none.

@@ -190,6 +190,59 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestRowsOfWorkspace: rows that the same model tagged, or that are not tagged yet, count once.
+func TestRowsOfWorkspace(t *testing.T) {
+	const bare = `{"id":"a","question":"Who?","answer":"Ann","passage":"P"}` + "\n"
+	tagged := strings.Replace(bare, "}", `,"diagnosis":{"labels":["Vague"]}}`, 1)
+	record := func(model, thresholds string) string {
+		return fmt.Sprintf(`{"format":1,"command":"identify","model":{"id":%q},"options":{"thresholds":%s}}`, model, thresholds)
+	}
+	for name, test := range map[string]struct {
+		rows, record string
+		want         int
+	}{
+		"the same model":   {tagged, record("m@1", `{"Vague":0.5}`), 1},
+		"another model":    {tagged, record("m@2", `{"Vague":0.5}`), 2},
+		"other thresholds": {tagged, record("m@1", `{"Vague":0.6}`), 2},
+		"not tagged":       {bare, "", 1},
+		"other rows":       {strings.ReplaceAll(bare, "Who?", "Why?"), "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "tagged.jsonl", tagged, "tagged.jsonl.run.json", record("m@1", `{"Vague":0.5}`), "pool.jsonl", test.rows)
+			if test.record != "" {
+				write(t, dir, "pool.jsonl.run.json", test.record)
+			}
+			x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "pool.jsonl")},
+				Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			if c := x.Catalog(); c.Rows != test.want || len(c.Runs) != test.want {
+				t.Errorf("%d rows, want %d: %v", c.Rows, test.want, c.Notes)
+			}
+		})
+	}
+}
+
+// TestMarked: rows that a person marked are found by run and id, and are a filter; a mark can go again.
+func TestMarked(t *testing.T) {
+	x, ctx := openHand(t), t.Context()
+	rows, err := x.RowsWith(ctx, 0, "r8")
+	if err != nil || !slices.Equal(rows, []int{7}) { // and not r8#2
+		t.Fatal(rows, err)
+	}
+	for _, marked := range []bool{true, false} {
+		x.SetMarked(7, marked)
+		vague := map[string]Condition{"label": {Any: []string{"Vague"}}}
+		page, err := x.Rows(ctx, RowsQuery{Filter: Filter{Marked: true, Facets: vague}, Limit: 9})
+		if err != nil || page.Total != btoi(marked) || marked && (page.Rows[0].ID != "r8" || !page.Rows[0].Marked) {
+			t.Error(marked, page, err)
+		}
+	}
+}
+
 // TestManyKinds: rows in which every name is another one take no more memory than others.
 func TestManyKinds(t *testing.T) {
 	var rows strings.Builder

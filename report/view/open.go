@@ -42,6 +42,7 @@ type Index struct {
 	task     *taxonomy.Taxonomy
 	file     *file
 	cache    cache
+	marks    marks
 	facetAt  map[string]int // place in Catalog.Facets
 	measures map[string]int // place in Catalog.Measures
 }

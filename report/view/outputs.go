@@ -5,34 +5,39 @@ import (
 	"slices"
 )
 
-// outputLines are rows that stand beside each other as the columns of a facet: lines of row numbers, in the order of
-// their first rows. A row without a value stands in none.
-func (x *Index) outputLines(ctx context.Context, columns *values) ([][]int, error) {
+// lines are rows that stand beside each other as the columns of a facet. A row without a value stands in none.
+type lines struct {
+	first []bool  // of a line, by row
+	next  []int32 // in the line, by row, and one more; 0 ends it
+}
+
+func (x *Index) outputLines(ctx context.Context, columns *values) (*lines, error) {
 	keys, err := x.outputKeys(ctx, columns.Key)
 	if err != nil {
 		return nil, err
 	}
-	return cached(&x.cache, "lines "+columns.Key, 32*len(keys), func() (lines [][]int, _ error) {
-		type place struct {
-			key    int32
-			column int
-		}
-		taken := map[place]int{} // rows by key and column
-		of := map[int32][]int{}  // lines by key
-		for n, key := range keys {
-			set := columns.row(n)
+	return cached(&x.cache, "lines "+columns.Key, 5*len(keys), func() (*lines, error) {
+		l := &lines{make([]bool, len(keys)), make([]int32, len(keys))}
+		taken, key := make([]int, len(columns.Values)), int32(-1) // rows of this key by column
+		var ends []int32                                          // of this key's lines so far
+		for _, n := range inOrder(keys) {
+			if keys[n] != key {
+				key, ends = keys[n], ends[:0]
+				clear(taken)
+			}
+			set := columns.row(int(n))
 			if len(set) == 0 {
 				continue
 			}
-			at := place{key, set[0]}
-			if taken[at] == len(of[key]) {
-				of[key], lines = append(of[key], len(lines)), append(lines, nil)
+			line := taken[set[0]]
+			taken[set[0]]++
+			if line == len(ends) {
+				l.first[n], ends = true, append(ends, n)
+				continue
 			}
-			line := of[key][taken[at]]
-			taken[at]++
-			lines[line] = append(lines[line], n)
+			l.next[ends[line]], ends[line] = n+1, n
 		}
-		return lines, nil
+		return l, nil
 	})
 }
 
@@ -89,9 +94,12 @@ func (x *Index) Outputs(ctx context.Context, q OutputsQuery) (*Outputs, error) {
 		out.Without += btoi(in && len(columns.row(n)) == 0)
 	}
 	var kept []int
-	for _, line := range lines {
+	for n, first := range lines.first {
+		if !first {
+			continue
+		}
 		kept = kept[:0]
-		for _, n := range line {
+		for ; n >= 0; n = int(lines.next[n]) - 1 {
 			if shown.rows[n] {
 				kept = append(kept, n)
 			}

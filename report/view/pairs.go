@@ -1,8 +1,8 @@
 package view
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -129,72 +129,133 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 	if err != nil {
 		return nil, err
 	}
-	counts, looked, sums := make([]PairValue, len(facet.Values)), 0, newPairSums(len(facet.Values))
-	for _, p := range pairs {
+	unjudged, err := x.unjudged(ctx, facet)
+	if err != nil {
+		return nil, err
+	}
+	sums, group := newPairSums(len(facet.Values)), int32(-1)
+	for _, p := range inGroups(pairs, groups) {
 		a, b := v.row(p[0]), v.row(p[1])
 		if !facet.isKnown(a) || !facet.isKnown(b) {
 			out.Unknown++
 			continue
 		}
-		sums.pairs[groups[p[0]]]++
-		looked++
+		if groups[p[0]] != group {
+			sums.endGroup()
+			group = groups[p[0]]
+		}
+		sums.pairs++
+		if left := union(unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
+			sums.leave(left)
+			a, b = slicesWithout(a, left), slicesWithout(b, left)
+		}
 		differs := false
 		for _, v := range a {
 			if slices.Contains(b, v) {
-				counts[v].Both++
+				sums.values[v].Both++
 			} else {
-				counts[v].OnlyA++
-				sums.add(groups[p[0]], v, -1)
+				sums.values[v].OnlyA++
+				sums.add(v, -1)
 				differs = differs || value == "" || v == at
 			}
 		}
-		for _, v := range b {
-			if !slices.Contains(a, v) {
-				counts[v].OnlyB++
-				sums.add(groups[p[0]], v, 1)
-				differs = differs || value == "" || v == at
-			}
+		for _, v := range slicesWithout(b, a) {
+			sums.values[v].OnlyB++
+			sums.add(v, 1)
+			differs = differs || value == "" || v == at
 		}
 		if differs {
 			changed = append(changed, p)
 		}
 	}
-	out.Groups = len(sums.pairs)
-	for _, n := range sums.pairs {
-		out.Squares += float64(n * n)
-	}
-	for v, c := range counts {
-		if c.Name = facet.Values[v].Name; facet.Values[v].Role != RoleUnknown {
-			c.Neither = looked - c.Both - c.OnlyA - c.OnlyB
-			c.Squares, c.Products = sums.of(v)
-			out.Values = append(out.Values, c)
+	sums.endGroup()
+	out.Groups, out.Squares = sums.base.Groups, sums.base.Squares
+	for v := range facet.Values {
+		if facet.Values[v].Role != RoleUnknown {
+			out.Values = append(out.Values, sums.of(v, facet.Values[v].Name))
 		}
 	}
+	slices.SortFunc(changed, func(p, q [2]int) int { return p[0] - q[0] })
 	return changed, nil
 }
 
-// pairSums are, by group, the pairs that are known, and by value those that b alone has less those that a alone has.
+// inGroups are the pairs group by group, each of its first row's group.
+func inGroups(pairs [][2]int, groups []int32) [][2]int {
+	order := func(p, q [2]int) int { return cmp.Compare(groups[p[0]], groups[q[0]]) }
+	if slices.IsSortedFunc(pairs, order) {
+		return pairs
+	}
+	return slices.SortedStableFunc(slices.Values(pairs), order)
+}
+
+func union(a, b []int) []int { return append(slices.Clip(a), slicesWithout(b, a)...) }
+
+// slicesWithout is what is in set and not in left.
+func slicesWithout(set, left []int) []int {
+	return slices.DeleteFunc(slices.Clone(set), func(v int) bool { return slices.Contains(left, v) })
+}
+
+// pairSums adds up pairs that come group by group.
 type pairSums struct {
-	pairs   map[int32]int
-	changes []map[int32]int
+	values []PairValue
+	base   CountBase   // of all pairs
+	less   []CountBase // by value, of those that were not judged for it
+
+	pairs         int   // of this group
+	left, changes []int // likewise by value: not judged for it; what b alone has less what a alone has
+	touched       []int // values
 }
 
 func newPairSums(values int) *pairSums {
-	s := &pairSums{pairs: map[int32]int{}, changes: make([]map[int32]int, values)}
-	for v := range s.changes {
-		s.changes[v] = map[int32]int{}
-	}
-	return s
+	return &pairSums{values: make([]PairValue, values), less: make([]CountBase, values), left: make([]int, values),
+		changes: make([]int, values)}
 }
 
-func (s *pairSums) add(group int32, value, change int) { s.changes[value][group] += change }
-
-func (s *pairSums) of(value int) (squares, products float64) {
-	for group, d := range s.changes[value] {
-		squares += float64(d * d)
-		products += float64(d * s.pairs[group])
+func (s *pairSums) touch(value int) {
+	if s.left[value] == 0 && s.changes[value] == 0 {
+		s.touched = append(s.touched, value)
 	}
-	return squares, products
+}
+
+// leave notes a pair that was not judged for some values.
+func (s *pairSums) leave(values []int) {
+	for _, v := range values {
+		s.touch(v)
+		s.left[v]++
+	}
+}
+
+func (s *pairSums) add(value, change int) {
+	s.touch(value)
+	s.changes[value] += change
+}
+
+// endGroup adds the group to the sums, and begins the next one.
+func (s *pairSums) endGroup() {
+	if s.pairs == 0 {
+		return
+	}
+	s.base.leave(s.pairs, s.pairs)
+	for _, v := range s.touched {
+		if s.left[v] > 0 {
+			s.less[v].leave(s.pairs, s.left[v])
+		}
+		s.values[v].Squares += float64(s.changes[v] * s.changes[v])
+		s.values[v].Products += float64(s.changes[v] * (s.pairs - s.left[v]))
+		s.left[v], s.changes[v] = 0, 0
+	}
+	s.pairs, s.touched = 0, s.touched[:0]
+}
+
+// of is what came of a value.
+func (s *pairSums) of(value int, name string) PairValue {
+	c, base := s.values[value], &s.base
+	if s.less[value].Rows > 0 {
+		base = base.less(&s.less[value])
+		c.Of = base
+	}
+	c.Name, c.Neither = name, base.Rows-c.Both-c.OnlyA-c.OnlyB
+	return c
 }
 
 // sumPairs adds up measures over pairs in which both rows have the number.
@@ -203,28 +264,32 @@ func (x *Index) sumPairs(ctx context.Context, pairs [][2]int, out *Pairs) error 
 	if err != nil {
 		return err
 	}
+	pairs = inGroups(pairs, groups)
 	for i := range x.meta.Catalog.Measures {
 		key := x.meta.Catalog.Measures[i].Key
 		numbers, err := x.measure(ctx, key)
 		if err != nil {
 			return err
 		}
-		sum, byGroup := PairMeasure{Key: key}, map[int32][2]float64{}
+		sum := PairMeasure{Key: key}
+		group, change, n := int32(-1), 0.0, 0.0 // of this group
 		for _, p := range pairs {
 			a, b := numbers[p[0]], numbers[p[1]]
 			if a != a || b != b { // NaN
 				continue
 			}
+			if groups[p[0]] != group && n > 0 {
+				sum.addGroup(change, n)
+				change, n = 0, 0
+			}
+			group = groups[p[0]]
 			sum.Pairs++
 			sum.SumA += a
 			sum.SumB += b
-			of := byGroup[groups[p[0]]]
-			byGroup[groups[p[0]]] = [2]float64{of[0] + b - a, of[1] + 1}
-		}
-		for _, group := range slices.Sorted(maps.Keys(byGroup)) { // sums are the same each time
-			sum.addGroup(byGroup[group][0], byGroup[group][1])
+			change, n = change+b-a, n+1
 		}
 		if sum.Pairs > 0 {
+			sum.addGroup(change, n)
 			out.Measures = append(out.Measures, sum)
 		}
 	}

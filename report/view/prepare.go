@@ -26,11 +26,13 @@ import (
 const (
 	facetRun       = "run"
 	facetSystem    = dataset.ColumnSystem
+	facetBoth      = "system_run"
 	facetLabel     = "label"
 	facetGold      = "gold"
 	facetIssue     = "issue"
 	facetUnscored  = "unscored"
 	facetTruncated = "truncated"
+	facetNotJudged = "not_judged"
 	measSeverity   = "severity"
 
 	prefixVerdict     = "verdict."
@@ -236,6 +238,11 @@ func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 	}
 	if len(d.Labels) == 0 {
 		r.add(facetLabel, p.noError)
+	}
+	for _, label := range d.NotJudged {
+		if !slices.Contains(d.Labels, label) {
+			r.add(facetNotJudged, label)
+		}
 	}
 	cut := false
 	for _, field := range slices.Sorted(maps.Keys(d.Truncated)) {

@@ -95,9 +95,10 @@ func queries() (all []any) {
 		}
 	}
 	for _, facet := range []string{"run", "system", "label", "gold", "issue", "unscored", "truncated",
-		"verdict.Overall", "column.reviewer", "column.kind"} {
+		"not_judged", "verdict.Overall", "column.reviewer", "column.kind"} {
 		all = append(all, CountsQuery{Facet: facet, By: "run"}, CountsQuery{Facet: facet, By: "system"})
 	}
+	all = append(all, CountsQuery{Facet: "label", By: "system_run"})
 	for _, measure := range []string{"score.fluency", "probability.No Error", "severity", "column.minutes"} {
 		all = append(all, HistogramQuery{Measure: measure}, HistogramQuery{Measure: measure, By: "system"})
 	}
@@ -126,6 +127,7 @@ func queries() (all []any) {
 		PairsQuery{A: run("tagged.jsonl"), B: run("found.jsonl"), Facet: "issue", Limit: 2},
 		PairsQuery{A: system("seq2seq-large"), B: system("other"), Facet: "label", Limit: 10},
 		PairsQuery{A: system("other"), B: system("seq2seq-small"), Facet: "label", Limit: 10},
+		PairsQuery{A: system("seq2seq-small"), B: system("other"), Facet: "label", Value: "Factual Error", Limit: 10},
 		PairsQuery{A: system("llm"), B: system("other"), Facet: "verdict.Overall"},
 	)
 	return all

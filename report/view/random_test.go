@@ -20,6 +20,7 @@ import (
 type made struct {
 	id, system string
 	labels     []string // nil: untagged
+	unjudged   string   // an error for which it was not judged, or ""
 	group      int
 	score      float64 // NaN: none
 	words      []string
@@ -60,7 +61,12 @@ func writeMade(t testing.TB, path string, n int, seed uint64) []made {
 			if m.labels == nil {
 				m.labels = []string{"No Error"}
 			}
-			row["diagnosis"] = map[string]any{"labels": m.labels, "taxonomy": "question-generation@1.1"}
+			d := map[string]any{"labels": m.labels, "taxonomy": "question-generation@1.1"}
+			if !slices.Contains(m.labels, "Factual Error") && slices.Contains([]int{0, 1, 2, 5}, i%18) { // groups are of three
+				m.unjudged = "Factual Error"
+				d["not_judged"] = []string{m.unjudged}
+			}
+			row["diagnosis"] = d
 		}
 		if r.IntN(3) > 0 {
 			m.score = float64(r.IntN(2000)+1000) / 1000
@@ -206,27 +212,30 @@ func checkMade(t *testing.T, rows []made, holds func(*made) bool, q, a any) {
 			return
 		}
 		for c, column := range a.Columns {
-			groups, vague := map[int]int{}, map[int]int{}
-			for _, i := range chosen {
-				if m := &rows[i]; m.system == column.Name && m.labels != nil {
-					groups[m.group]++
-					if slices.Contains(m.labels, "Vague") {
-						vague[m.group]++
+			for _, label := range []string{"Vague", "Factual Error"} {
+				groups, with := map[int]int{}, map[int]int{}
+				for _, i := range chosen {
+					if m := &rows[i]; m.system == column.Name && m.labels != nil && m.unjudged != label {
+						groups[m.group]++
+						if slices.Contains(m.labels, label) {
+							with[m.group]++
+						}
 					}
 				}
-			}
-			want := CountColumn{Name: column.Name, Groups: len(groups)}
-			var cell CountCell
-			for g, n := range groups {
-				want.Rows += n
-				want.Squares += float64(n * n)
-				cell.Rows += vague[g]
-				cell.Squares += float64(vague[g] * vague[g])
-				cell.Products += float64(vague[g] * n)
-			}
-			at := slices.IndexFunc(a.Values, func(v CountValue) bool { return v.Name == "Vague" })
-			if column != want || a.Values[at].Cells[c] != cell {
-				t.Fatalf("%s: %+v %+v, want %+v %+v", show(q), column, a.Values[at].Cells[c], want, cell)
+				want := CountBase{Groups: len(groups)}
+				var cell CountCell
+				for g, n := range groups {
+					want.Rows += n
+					want.Squares += float64(n * n)
+					cell.Rows += with[g]
+					cell.Squares += float64(with[g] * with[g])
+					cell.Products += float64(with[g] * n)
+				}
+				at := slices.IndexFunc(a.Values, func(v CountValue) bool { return v.Name == label })
+				got, base := a.Values[at].Cells[c], a.BaseOf(at, c)
+				if got.Of = nil; base != want || got != cell {
+					t.Fatalf("%s: %+v %+v, want %+v %+v", show(q), base, got, want, cell)
+				}
 			}
 		}
 	case *RowsPage:

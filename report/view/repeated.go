@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -62,13 +63,32 @@ func (s *source) isMadeOf(other *source) bool {
 	return false
 }
 
-// leaveOutRepeated finds rows that a later stage handed on into a file that is shown too: they are read from that one
-// alone. A source of which no row is left is dropped.
+// isBare tells whether rows hold texts alone, as those in the pool of a workspace.
+func (s *source) isBare() bool {
+	if s.record != nil || s.isZIP || s.rows.Taxonomy == nil || s.first == nil {
+		return false
+	}
+	h := heldBy(s.first)
+	_, labelled := s.first.Get(dataset.ColumnLabels)
+	return !labelled && h == held{h[0]}
+}
+
+// isMadeAs tells whether one command made both with the same model: of the same row they say the same.
+func (s *source) isMadeAs(other *source) bool {
+	a, b := s.record, other.record
+	return a != nil && b != nil && a.Model != nil && b.Model != nil && a.Command == b.Command &&
+		*a.Model == *b.Model && maps.Equal(s.reading.Thresholds, other.reading.Thresholds)
+}
+
+// leaveOutRepeated finds rows that stand in another file that is shown too, because a later stage handed them on, or
+// because they are in a workspace as well: they are read from that one alone. A source of which no row is left is
+// dropped.
 func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept []*source, notes []string, err error) {
-	for _, s := range sources {
+	for i, s := range sources {
 		rows, by := 0, ""
-		for _, later := range sources {
-			if !later.isMadeOf(s) || s.repeated != nil {
+		for j, later := range sources {
+			again := later.isMadeOf(s) || s.isBare() && later.record != nil || j < i && s.isMadeAs(later)
+			if !again || s.repeated != nil {
 				continue
 			}
 			if rows, err = s.findRepeated(ctx, later, o); err != nil {
@@ -77,7 +97,7 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 			by = later.name
 		}
 		if n := len(s.repeated); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %s in %s too, with what was found later, and counted once", s.name,
+			notes = append(notes, fmt.Sprintf("%s: %s in %s too, and counted once", s.name,
 				words.Plural(n, "row is", "rows are"), by))
 			if n == rows {
 				continue

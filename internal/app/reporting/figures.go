@@ -29,7 +29,7 @@ type Share struct {
 	By     string        `json:"by,omitempty"`     // "run", or the facet of systems; absent of all rows
 	Column string        `json:"column,omitempty"` // the run or system
 	Rows   int           `json:"rows"`
-	Of     int           `json:"of"`    // rows that have any value that is not unknown
+	Of     int           `json:"of"`    // rows that were judged for the value
 	Share  report.Number `json:"share"` // 0 to 1; undefined of what is unknown
 	Low    report.Number `json:"low"`   // of the interval: Wilson's, with rows of a group counted as far as they differ
 	High   report.Number `json:"high"`
@@ -50,10 +50,10 @@ type Mean struct {
 // defaultSystem is the facet that tells systems apart where no other is given.
 const defaultSystem = "system"
 
-// ways are how rows are told apart in columns: not at all, by run, by the facet of systems.
-func ways(c *view.Catalog, system string) []string {
+// ways are how rows are told apart in columns: not at all, by run, by facets of systems.
+func ways(c *view.Catalog, systems ...string) []string {
 	by := []string{""}
-	for _, key := range []string{"run", system} {
+	for _, key := range append([]string{"run"}, systems...) {
 		i := slices.IndexFunc(c.Facets, func(f view.Facet) bool { return f.Key == key })
 		if i >= 0 && !c.Facets[i].Multi {
 			by = append(by, key)
@@ -62,18 +62,33 @@ func ways(c *view.Catalog, system string) []string {
 	return by
 }
 
-// ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows, by run, and by
-// system: by the column that is given, or by "system". A column that tells no rows apart is an *report.OptionError.
-func ComputeFigures(ctx context.Context, s view.Source, column string) (*Figures, error) {
+// SystemFacet is the facet that tells systems apart: that of the column that is given, or "system", or where there is
+// none that of a column with a usual name. A column that tells no rows apart is an *report.OptionError.
+func SystemFacet(s view.Source, column string) (string, error) {
 	c := s.Catalog()
-	f := &Figures{Shares: []Share{}, Means: []Mean{}, system: defaultSystem}
-	if column != "" && column != f.system {
-		f.system = "column." + column
+	facet := defaultSystem
+	if column != "" && column != facet {
+		facet = "column." + column
 	}
-	if column != "" && !slices.Contains(ways(c, f.system), f.system) {
-		return nil, noSuchColumn(s, column)
+	switch known := slices.Contains(ways(c, facet), facet); {
+	case known:
+		return facet, nil
+	case column != "":
+		return "", noSuchColumn(s, column)
 	}
-	for _, by := range ways(c, f.system) {
+	for _, f := range c.Facets {
+		if name, ok := strings.CutPrefix(f.Key, "column."); ok && report.MayNameSystems(name) && len(f.Values) > 1 {
+			return f.Key, nil
+		}
+	}
+	return facet, nil
+}
+
+// ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows, by run, and by
+// the facet of systems.
+func ComputeFigures(ctx context.Context, s view.Source, system string) (*Figures, error) {
+	f := &Figures{Shares: []Share{}, Means: []Mean{}, system: system}
+	for _, by := range ways(s.Catalog(), f.system) {
 		if err := errors.Join(f.addShares(ctx, s, by), f.addMeans(ctx, s, by)); err != nil {
 			return nil, err
 		}
@@ -202,12 +217,12 @@ func isFinding(key string) bool {
 func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 	for at, column := range counts.Columns {
 		for i, value := range counts.Values {
-			cell := value.Cells[at]
-			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: column.Rows,
+			cell, base := value.Cells[at], counts.BaseOf(i, at)
+			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: base.Rows,
 				Share: report.Undefined, Low: report.Undefined, High: report.Undefined}
 			if f.Values[i].Role != view.RoleUnknown {
-				sums := stats.GroupSums{Groups: column.Groups, Sum: float64(cell.Rows), Rows: float64(column.Rows),
-					SumSquares: cell.Squares, RowSquares: column.Squares, Products: cell.Products}
+				sums := stats.GroupSums{Groups: base.Groups, Sum: float64(cell.Rows), Rows: float64(base.Rows),
+					SumSquares: cell.Squares, RowSquares: base.Squares, Products: cell.Products}
 				low, high := sums.ShareInterval()
 				s.Share, s.Low, s.High = report.Number(sums.Mean()), report.Number(low), report.Number(high)
 			}
@@ -219,9 +234,9 @@ func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 
 // Answers are what a source says to the questions that the page asks of all rows: every facet and every measure, also
 // by run and by system.
-func Answers(ctx context.Context, s view.Source) (answers []view.Answer, err error) {
+func Answers(ctx context.Context, s view.Source, system string) (answers []view.Answer, err error) {
 	c := s.Catalog()
-	for _, by := range ways(c, defaultSystem) {
+	for _, by := range ways(c, system, "system_run") {
 		for i := range c.Facets {
 			q := view.CountsQuery{Facet: c.Facets[i].Key, By: by}
 			counts, countErr := s.Counts(ctx, q)

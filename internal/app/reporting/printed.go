@@ -120,9 +120,10 @@ func (p *printer) sharesBy(facet string, values []view.Value, by string, names [
 	}
 	of := []any{"(rows that were looked at)"}
 	for _, value := range values {
-		line := []any{value.Name}
+		line, notJudged := []any{value.Name}, 0
 		for _, name := range names {
 			share := p.find(facet, value.Name, by, name)
+			notJudged += p.find(facet, values[0].Name, by, name).Of - share.Of
 			if by == "" {
 				line = append(line, share.Rows)
 			}
@@ -134,6 +135,9 @@ func (p *printer) sharesBy(facet string, values []view.Value, by string, names [
 			}
 		}
 		s.Table.Rows = append(s.Table.Rows, line)
+		if by == "" && notJudged > 0 {
+			s.Notes = append(s.Notes, report.NotJudgedText(value.Name, words.Plural(notJudged, "row", "rows")))
+		}
 	}
 	s.Table.Rows = append(s.Table.Rows, of)
 	return s

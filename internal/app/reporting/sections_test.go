@@ -201,7 +201,7 @@ func TestShapes(t *testing.T) {
 // Shares are those that the page computes of the same sums: of rows that stand and fall together.
 func TestFigures(t *testing.T) {
 	o := options(t, recorded+"tagged.jsonl", recorded+"scored.jsonl")
-	f, err := ComputeFigures(t.Context(), o.Source, "")
+	f, err := ComputeFigures(t.Context(), o.Source, "system")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +218,8 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%+v: want 27 rows of the run that was scored, and one without a score", m)
 		}
 	}
-	answers, err := Answers(t.Context(), o.Source)
-	if c := o.Source.Catalog(); err != nil || len(answers) != 3*(len(c.Facets)+len(c.Measures)) {
+	answers, err := Answers(t.Context(), o.Source, "system")
+	if c := o.Source.Catalog(); err != nil || len(answers) != 4*(len(c.Facets)+len(c.Measures)) {
 		t.Errorf("%d answers: %v", len(answers), err)
 	}
 }
@@ -244,7 +244,7 @@ func TestManyColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t, path)
-	f, err := ComputeFigures(t.Context(), o.Source, "topic")
+	f, err := ComputeFigures(t.Context(), o.Source, "column.topic")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestManyColumns(t *testing.T) {
 		"comment": `--by comment: the column has a value of more than 80 characters: "long long`,
 		"topc":    "no such column with few short values; did you mean topic? columns that tell systems apart: topic",
 	} {
-		if _, err := ComputeFigures(t.Context(), o.Source, column); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := SystemFacet(o.Source, column); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -31,7 +31,9 @@ let made: string | undefined;
 /** Writes data as a report file by the program that erreval report writes it with; its address. */
 export function makeFile(name: string, data: Data): string {
   const file = join(folder, name);
-  writeFileSync(file, pagefile([data.catalog.title], JSON.stringify(data)));
+  const { records, ...rows } = data.rows;
+  const lines = [{ ...data, rows: { ...rows, records: [] } }, ...records].map((line) => JSON.stringify(line));
+  writeFileSync(file, pagefile([data.catalog.title], lines.join("\n")));
   return pathToFileURL(file).href;
 }
 

@@ -39,6 +39,8 @@ test("a row is marked, found marked by the next start, changed, and its mark tak
   await page.click('form.label button[type="submit"]');
   await said(page, texts.label.saved);
   expect(marks()).toMatchObject([{ id: "a", labels: ["Vague"], notes: "Built <b>what</b>?" }]);
+  await page.waitForSelector('table.rows tr:has(a[data-row="0"]) .mark');
+  expect(await page.locator("table.rows .mark").count()).toBe(1);
   await page.click('main a[data-row="1"]');
   await page.waitForSelector('.row-title h2:text-is("b")');
   await page.waitForSelector("form.label");
@@ -52,6 +54,14 @@ test("a row is marked, found marked by the next start, changed, and its mark tak
   await settle(page);
   expect(await checked(page)).toEqual(["Vague"]);
   expect(await page.inputValue("form.label textarea")).toBe("Built <b>what</b>?");
+  expect(await page.locator("table.rows .mark").count()).toBe(1);
+  await page.click("#filter-toggle");
+  await page.check(`.filterpanel label:has-text("${texts.filter.marked}") input`);
+  await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 1);
+  expect(await page.textContent(".chosen")).toContain("1 of 2 rows");
+  await page.click(".chip:not(.clear)");
+  await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 2);
+  await page.click("#filter-toggle");
   await page.uncheck('form.label label:has-text("Vague") input');
   await page.check('form.label label:has-text("Off Topic") input');
   await page.click('form.label button[type="submit"]');

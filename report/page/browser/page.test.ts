@@ -150,12 +150,15 @@ function many(systems: number): Data {
 describe("the overview", () => {
   test("says the answer first, of the rows that are chosen", () => visit(makeFile("dozen.html", dozen()), async (page) => {
     // counted by hand: 2 of 5 rows are without error in both systems; Red in 5 of 10
-    expect(await page.textContent(".result")).toMatch(/^Best: one and 1 other, 40\.0 % without error \(\d+\.\d–\d+\.\d\)\. Commonest error: Red, 50\.0 %\.$/);
+    expect(await page.textContent(".result")).toMatch(/^Best: one and 1 other, 40\.0 % without error \(\d+\.\d–\d+\.\d\)\. Fix first: Red, 50\.0 % \(\d+\.\d–\d+\.\d\)\.$/);
     await page.evaluate(() => (location.hash = "#view=overview&none.label=Blue"));
     await settle(page);
     // without rows 2, 3 and 7: 2 of 3 rows, and 2 of 4
-    expect(await page.textContent(".result")).toMatch(/^Best: one, 66\.7 % without error .* Commonest error: Red, 42\.9 %\.$/);
+    expect(await page.textContent(".result")).toMatch(/^Best: one, 66\.7 % without error .* Fix first: Red, 42\.9 % \(.*\)\.$/);
     expect(await page.evaluate(() => document.querySelector("main .result, main .card")!.className)).toBe("result");
+    await page.click(".result a");
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r1", "r6", "r10"]);
   }));
 
   test("leaves out tiles whose figure is zero", () => visit(makeFile("dozen.html", dozen()), async (page) => {
@@ -279,6 +282,16 @@ describe("filters", () => {
     await settle(page);
     expect(await page.locator("table.rows tbody th a").count()).toBe(12);
   }));
+
+  test.each([1280, 390])("can be set in the middle of a long list, at %i pixels", (width) => visit(at(file, "rows"), async (page) => {
+    await page.evaluate(() => scrollTo(0, 1500));
+    await page.click("#filter-toggle");
+    await page.waitForSelector(".filterpanel");
+    expect(await page.evaluate(() => scrollY)).toBeGreaterThan(1000);
+    const box = await page.locator(".filterpanel .use").first().boundingBox();
+    expect(box!.y).toBeGreaterThan(0);
+    expect(box!.y).toBeLessThan(800);
+  }, { viewport: { width, height: 800 } }));
 
   test("are set by keyboard: / searches, f opens the panel", () => visit(at(makeFile("dozen.html", dozen()), "rows"), async (page) => {
     await page.keyboard.press("/");

@@ -25,6 +25,7 @@ export function writeAddress(s: State): string {
     if (r.max !== undefined) out.set(`max.${key}`, String(r.max));
   }
   if (s.filter.search) out.set("q", s.filter.search);
+  if (s.filter.marked) out.set("marked", "1");
   for (const [key, value] of Object.entries(s.params)) if (value !== "") out.set(key, value);
   return "#" + out.toString();
 }
@@ -45,6 +46,7 @@ export function readAddress(hash: string): State {
     const key = name.slice(dot + 1);
     if (name === "view") state.view = views.find((v) => v === value) ?? (value === "row" ? "rows" : "overview"); // a row had a view of its own
     else if (name === "q") state.filter.search = value;
+    else if (name === "marked") state.filter.marked = true;
     else if (dot > 0 && (kind === "any" || kind === "all" || kind === "none")) {
       const c = entry<Condition>(facets, key, {});
       c[kind] = [...(c[kind] ?? []), value];
@@ -90,5 +92,6 @@ export function knownFilter(filter: Filter, catalog: Catalog): { filter: Filter;
     else unknown.push(key);
   }
   if (filter.search) out.search = filter.search;
+  if (filter.marked && catalog.labels) out.marked = true;
   return { filter: out, unknown };
 }

@@ -62,14 +62,12 @@ function Locked({ message, onToken }: { message: string; onToken: (token: string
 async function open(block: HTMLElement | null): Promise<Source> {
   if (!block) return RemoteSource.open(takeToken());
   if (typeof DecompressionStream === "undefined") throw new Error(texts.errors.browser);
-  let local: LocalSource;
-  try {
-    local = await LocalSource.decode(block.textContent ?? "");
-  } catch {
-    throw new Error(texts.errors.data);
-  }
-  block.remove(); // its text is no longer needed, and is large
-  setTimeout(() => local.prepareSearch(), 1000);
+  const [data, records] = [block, document.getElementById("records")].map((b) => {
+    b?.remove(); // its text is large, and is needed once
+    return b?.textContent ?? "";
+  });
+  const local = await LocalSource.decode(data!, records!);
+  setTimeout(() => void local.prepareSearch().catch(() => undefined), 1000); // who asks for a text is told
   return local;
 }
 
@@ -146,12 +144,13 @@ function Shell({ source }: { source: Source }) {
             ))}
           </ul>
         </nav>
-        <FilterBar open={panel} onToggle={() => setPanel(!panel)} />
+        <FilterBar open={panel} onToggle={() => setPanel(!panel)}>
+          {panel && <FilterPanel onClose={() => {
+            setPanel(false);
+            document.getElementById("filter-toggle")?.focus();
+          }} />}
+        </FilterBar>
       </header>
-      {panel && <FilterPanel onClose={() => {
-        setPanel(false);
-        document.getElementById("filter-toggle")?.focus();
-      }} />}
       <main id="content">
         <h1 ref={title} tabIndex={-1}>{texts.views[state.view]}</h1>
         {catalog.sample && <p class="note sample">{texts.sample(catalog.sample.rows, catalog.sample.of, catalog.sample.seed)}</p>}

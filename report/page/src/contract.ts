@@ -12,6 +12,7 @@ export interface Catalog {
   runs: Run[];
   fields: Field[];
   facets: Facet[];
+  by?: string;
   measures: Measure[];
   sections: Section[];
   notes: string[];
@@ -92,6 +93,7 @@ export interface Filter {
   facets?: Record<string, Condition>;
   ranges?: Record<string, Range>;
   search?: string;
+  marked?: boolean;
 }
 
 export interface Condition {
@@ -123,8 +125,11 @@ export interface Counts {
   values: CountValue[];
 }
 
-export interface CountColumn {
+export interface CountColumn extends CountBase {
   name: string;
+}
+
+export interface CountBase {
   rows: number;
   groups: number;
   squares: number;
@@ -139,6 +144,7 @@ export interface CountCell {
   rows: number;
   squares: number;
   products: number;
+  of?: CountBase;
 }
 
 export interface HistogramQuery {
@@ -184,6 +190,7 @@ export interface RowSummary {
   fields: Record<string, string>;
   facets: Record<string, number[]>;
   measures: Record<string, number>;
+  marked?: boolean;
 }
 
 export interface RowQuery {
@@ -247,6 +254,7 @@ export interface PairValue {
   only_a: number;
   only_b: number;
   neither: number;
+  of?: CountBase;
   squares: number;
   products: number;
 }

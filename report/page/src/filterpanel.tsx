@@ -1,8 +1,9 @@
 // The filter: a search and what is set, above every view; and a panel in which it is set.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Facet, Measure } from "./contract";
-import { parts, use, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
+import { parts, use, withMarked, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
 import { count } from "./format";
 import { findings, useAsk, usePage } from "./state";
 import { texts } from "./texts";
@@ -11,10 +12,10 @@ import { facetTitle, measureTitle } from "./titles";
 
 export const searchId = "search";
 
-export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => void }) {
+export function FilterBar({ open, onToggle, children }: { open: boolean; onToggle: () => void; children: ComponentChildren }) {
   const page = usePage();
   const { filter } = page.state;
-  const chosen = useAsk("chosen", filter, (s, signal) => s.rows({ filter, sort: { key: "row" }, offset: 0, limit: 1 }, signal));
+  const chosen = useAsk("chosen", filter, async (s, signal) => (page.filtered ? s.counts({ filter, facet: "run" }, signal) : undefined));
   const shown = parts(filter, page.catalog);
   const runs = page.catalog.runs;
   const onRuns = filter.facets?.["run"]?.any ?? [];
@@ -68,6 +69,7 @@ export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => v
           <li><a class="chip clear" href={page.href({ filter: {} })}>{texts.filter.clear}</a></li>
         </ul>
       )}
+      {children}
     </div>
   );
 }
@@ -82,6 +84,9 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
     <section id="filter-panel" class="filterpanel" aria-label={texts.filter.title}>
       <div class="filterpanel-head">
         <h2>{texts.filter.title}</h2>
+        {catalog.labels && (
+          <label class="check"><input type="checkbox" checked={state.filter.marked ?? false} onChange={(e) => page.go({ filter: withMarked(state.filter, e.currentTarget.checked) })} /> {texts.filter.marked}</label>
+        )}
         {page.filtered && <a class="button" href={page.href({ filter: {} })}>{texts.filter.clear}</a>}
         <button type="button" onClick={onClose}>{texts.filter.close}</button>
       </div>

@@ -50,10 +50,15 @@ export function withSearch(filter: Filter, search: string): Filter {
   return search === "" ? rest : { ...rest, search };
 }
 
+export function withMarked(filter: Filter, marked: boolean): Filter {
+  const { marked: _, ...rest } = filter;
+  return marked ? { ...rest, marked } : rest;
+}
+
 /** A part of a filter in words, and the filter without it. */
 export interface Part {
   facet: string; // title
-  how: How | "only" | "range" | "search";
+  how: How | "only" | "range" | "search" | "marked";
   value: string;
   without: Filter;
 }
@@ -61,6 +66,7 @@ export interface Part {
 export function parts(filter: Filter, catalog: Catalog): Part[] {
   const out: Part[] = [];
   if (filter.search) out.push({ facet: "", how: "search", value: filter.search, without: withSearch(filter, "") });
+  if (filter.marked) out.push({ facet: "", how: "marked", value: "", without: withMarked(filter, false) });
   for (const [key, c] of Object.entries(filter.facets ?? {})) {
     const known = catalog.facets.find((f) => f.key === key);
     const facet = known ? facetTitle(known) : key;

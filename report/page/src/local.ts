@@ -1,13 +1,14 @@
 // A Source of the rows in a report file, answered in memory.
 
 import type {
-  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
-  Outputs, OutputsQuery, PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
+  Catalog, Condition, CountBase, CountCell, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Json, Measure,
+  Outputs, OutputsQuery, PairMeasure, Pairs, PairsQuery, PairValue, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
 } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
-import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
+import { unpack } from "./decode";
 import { csv } from "./files";
 import { beginning, fieldTexts, fold, hasWord, summaryLength, words } from "./fields";
+import { texts } from "./texts";
 
 export class LocalSource implements Source {
   private readonly facets = new Map<string, Facet>();
@@ -16,10 +17,14 @@ export class LocalSource implements Source {
   private readonly answers = new Map<string, unknown>();
   private readonly lists = new Map<string, Int32Array>(); // filter and sort to rows in order
   private searchable: string[] | undefined;
+  private byGroup: Int32Array | undefined; // rows
+  private records: string[] = [];
+  private loading: Promise<void> | undefined;
 
   constructor(
     private readonly data: Data,
-    private readonly records: Records = listRecords(data.rows.records),
+    /** The records of a file, a line each: most of its text, and the first view needs none. */
+    private readonly readRecords = async () => data.rows.records.map((r) => JSON.stringify(r)).join("\n"),
   ) {
     this.size = data.rows.run.length;
     for (const f of data.catalog.facets) this.facets.set(f.key, f);
@@ -30,10 +35,23 @@ export class LocalSource implements Source {
     }
   }
 
-  /** Of the text of the data block: gzip in base64. */
-  static async decode(block: string): Promise<LocalSource> {
-    const { data, records } = parseData(await gunzip(bytesOfBase64(block.trim())));
-    return new LocalSource(data, records);
+  /** Of the data blocks: gzip in base64. */
+  static async decode(data: string, records: string): Promise<LocalSource> {
+    const read = (block: string) => unpack(block).catch(() => Promise.reject(new Error(texts.errors.data)));
+    return new LocalSource(JSON.parse(await read(data)) as Data, () => read(records));
+  }
+
+  /** Unpacks the records; what shows or searches texts waits for it. */
+  private loadRecords(): Promise<void> {
+    return (this.loading ??= this.readRecords().then((text) => void (this.records = text.split("\n"))));
+  }
+
+  private async loadSearched(filter: Filter): Promise<void> {
+    if (words(filter.search ?? "").length > 0) await this.loadRecords();
+  }
+
+  private record(r: number): Json {
+    return JSON.parse(this.records[r]!) as Json;
   }
 
   catalog(): Catalog {
@@ -45,115 +63,108 @@ export class LocalSource implements Source {
   }
 
   async counts(q: CountsQuery): Promise<Counts> {
+    await this.loadSearched(q.filter);
     if (isEmpty(q.filter)) {
       const known = this.answers.get(countsKey(q));
       if (known) return known as Counts;
     }
     const facet = this.facet(q.facet);
-    const by = q.by ? this.facet(q.by) : undefined;
-    if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
-    const rows = this.select(q.filter);
+    const { names, columnOf } = this.columns(q.by);
     const places = this.places(facet);
-    const columnOf = by ? this.places(by) : undefined;
-    const width = by ? by.values.length : 1;
-    const height = facet.values.length;
+    const unjudged = this.unjudged(facet);
     const unknown = facet.values.map((v) => v.role === RoleUnknown);
-    const cellRows = new Float64Array(width * height);
-    const squares = new Float64Array(width * height);
-    const products = new Float64Array(width * height);
-    const columns = Array.from({ length: width }, (_, i) => ({ name: by ? by.values[i]!.name : "", rows: 0, groups: 0, squares: 0 }));
-    const groups = new Map<number, { n: Float64Array; y: Float64Array }>(); // per group: rows a column, rows a cell
-    for (const r of rows) {
-      const values = places[r]!;
-      const col = columnOf ? columnOf[r]![0] : 0;
-      if (col === undefined || values.length === 0) continue;
-      let known = false;
-      for (const v of values) {
-        cellRows[v * width + col]!++;
-        if (!unknown[v]) known = true;
-      }
-      if (!known) continue;
-      columns[col]!.rows++;
-      const id = this.data.rows.group[r]!;
-      let g = groups.get(id);
-      if (!g) groups.set(id, (g = { n: new Float64Array(width), y: new Float64Array(width * height) }));
-      g.n[col]!++;
-      for (const v of values) if (!unknown[v]) g.y[v * width + col]!++;
-    }
-    for (const g of groups.values()) {
-      for (let c = 0; c < width; c++) {
-        const n = g.n[c]!;
-        if (n === 0) continue;
-        columns[c]!.groups++;
-        columns[c]!.squares += n * n;
-        for (let i = c; i < g.y.length; i += width) {
-          const y = g.y[i]!;
-          squares[i]! += y * y;
-          products[i]! += y * n;
-        }
-      }
-    }
-    return {
-      total: rows.length,
-      columns,
-      values: facet.values.map((v, i) => ({
-        name: v.name,
-        cells: columns.map((_, c) => ({
-          rows: cellRows[i * width + c]!, squares: squares[i * width + c]!, products: products[i * width + c]!,
-        })),
-      })),
-    };
+    const columns = names.map((name) => ({ name, rows: 0, groups: 0, squares: 0 }));
+    const values = facet.values.map((v) => ({ name: v.name, cells: names.map((): CountCell => ({ rows: 0, squares: 0, products: 0 })) }));
+    const known = new Tally(names.length); // of a group, by column
+    const found = new Tally(names.length * values.length); // likewise, by value and column
+    const left = new Tally(names.length * values.length);
+    const cellAt = (at: number) => ({ v: Math.floor(at / names.length), c: at % names.length });
+    let total = 0;
+    this.eachByGroup(q.filter, (r) => {
+      total++;
+      const c = columnOf(r);
+      if (c === undefined) return;
+      for (const v of places[r]!) found.add(v * names.length + c);
+      if (places[r]!.every((v) => unknown[v])) return;
+      known.add(c);
+      for (const v of unjudged(r)) left.add(v * names.length + c);
+    }, () => {
+      found.each((at, y) => {
+        const { v, c } = cellAt(at);
+        const cell = values[v]!.cells[c]!;
+        cell.rows += y;
+        if (unknown[v]) return;
+        cell.squares += y * y;
+        cell.products += y * (known.of[c]! - left.of[at]!);
+      });
+      left.each((at, some) => {
+        const { v, c } = cellAt(at);
+        leave((values[v]!.cells[c]!.of ??= { rows: 0, groups: 0, squares: 0 }), known.of[c]!, some);
+      });
+      known.each((c, n) => leave(columns[c]!, n, n));
+      for (const tally of [found, left, known]) tally.clear();
+    });
+    for (const { cells } of values) for (const [c, cell] of cells.entries()) if (cell.of) cell.of = less(columns[c]!, cell.of);
+    return { total, columns, values };
   }
 
   async histogram(q: HistogramQuery): Promise<Histogram> {
+    await this.loadSearched(q.filter);
     if (isEmpty(q.filter)) {
       const known = this.answers.get(histogramKey(q));
       if (known) return known as Histogram;
     }
     const m = this.measure(q.measure);
-    const by = q.by ? this.facet(q.by) : undefined;
-    if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
+    const { names, columnOf } = this.columns(q.by);
     const numbers = this.numbers(m);
-    const { run, group } = this.data.rows;
-    const columnOf = by ? this.places(by) : undefined;
+    const { run } = this.data.rows;
     const edges = edgesOf(m);
     const bins = edges.length - 1;
     const first = edges[0]!;
     const stepped = edges[bins]! !== m.high || first !== m.low;
-    const columns = (by ? by.values.map((v) => v.name) : [""]).map((name) => ({
-      name, rows: 0, missing: 0, sum: 0, counts: new Array<number>(bins).fill(0),
-    }));
-    const sums = columns.map(() => new MeanSums());
-    for (const r of this.select(q.filter)) {
-      const place = columnOf ? columnOf[r]![0] : 0;
-      if (place === undefined) continue;
+    const columns = names.map((name) => ({ name, rows: 0, missing: 0, sum: 0, counts: new Array<number>(bins).fill(0), ...noSums() }));
+    const counts = new Tally(names.length); // of a group
+    const sums = new Float64Array(names.length);
+    this.eachByGroup(q.filter, (r) => {
+      const place = columnOf(r);
+      if (place === undefined) return;
       const c = columns[place]!;
       const x = numbers[r];
       if (x === null || x === undefined) {
         if (m.runs.includes(run[r]!)) c.missing++;
-        continue;
+        return;
       }
       c.rows++;
       c.sum += x;
-      sums[place]!.add(group[r]!, x);
+      counts.add(place);
+      sums[place]! += x;
       const bin = stepped ? Math.floor((x - first) / m.step!) : m.high > m.low ? Math.floor(((x - m.low) / (m.high - m.low)) * bins) : 0;
       c.counts[Math.min(bins - 1, Math.max(0, bin))]!++;
-    }
-    return { edges, columns: columns.map((c, i) => ({ ...c, ...sums[i]!.sums() })) };
+    }, () => {
+      counts.each((c, n) => {
+        addGroup(columns[c]!, sums[c]!, n);
+        sums[c] = 0;
+      });
+      counts.clear();
+    });
+    return { edges, columns };
   }
 
   async rows(q: RowsQuery): Promise<RowsPage> {
+    await this.loadRecords();
     const list = this.list(q.filter, q.sort);
     const page = list.subarray(q.offset, q.offset + q.limit);
     return { total: list.length, rows: Array.from(page, (r) => this.summary(r)) };
   }
 
   async row(q: RowQuery): Promise<RowDetail> {
+    await this.loadRecords();
     if (!(q.n >= 0 && q.n < this.size)) throw new Error(`there is no row ${q.n}`);
-    return { row: this.summary(q.n), record: this.records.at(q.n), partners: this.partners(q.n) };
+    return { row: this.summary(q.n), record: this.record(q.n), partners: this.partners(q.n) };
   }
 
   async pairs(q: PairsQuery): Promise<Pairs> {
+    await this.loadRecords();
     const facet = this.facet(q.facet);
     const a = this.side(q.a);
     const b = this.side(q.b);
@@ -188,8 +199,9 @@ export class LocalSource implements Source {
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
     const places = this.places(facet);
     const isUnknown = facet.values.map((v) => v.role === RoleUnknown);
-    const values = facet.values.map((v) => ({ name: v.name, both: 0, only_a: 0, only_b: 0, neither: 0, squares: 0, products: 0 }));
-    const groups = new Map<number, { n: number; d: Float64Array }>(); // pairs, and by value only_b less only_a
+    const values = facet.values.map((v): PairValue => ({ name: v.name, both: 0, only_a: 0, only_b: 0, neither: 0, squares: 0, products: 0 }));
+    const groups = new Map<number, { n: number; d: Float64Array; left: Float64Array }>(); // pairs, and by value only_b less only_a, not judged
+    const unjudged = this.unjudged(facet);
     let unknown = 0;
     const changed: [number, number][] = [];
     const known = (r: number) => places[r]!.some((v) => !isUnknown[v]);
@@ -200,12 +212,17 @@ export class LocalSource implements Source {
       }
       const id = this.data.rows.group[x]!;
       let g = groups.get(id);
-      if (!g) groups.set(id, (g = { n: 0, d: new Float64Array(values.length) }));
+      if (!g) groups.set(id, (g = { n: 0, d: new Float64Array(values.length), left: new Float64Array(values.length) }));
       g.n++;
+      const left = new Set([...unjudged(x), ...unjudged(y)]);
       const inA = new Set(places[x]);
       const inB = new Set(places[y]);
       let differs = false;
       values.forEach((v, i) => {
+        if (left.has(i)) {
+          g!.left[i]!++;
+          return;
+        }
         const one = inA.has(i);
         const two = inB.has(i);
         g!.d[i]! += Number(two) - Number(one);
@@ -217,14 +234,16 @@ export class LocalSource implements Source {
       });
       if (differs) changed.push([x, y]);
     }
-    let squares = 0;
-    for (const { n, d } of groups.values()) {
-      squares += n * n;
+    const base = { rows: 0, groups: 0, squares: 0 };
+    for (const { n, d, left } of groups.values()) {
+      leave(base, n, n);
       values.forEach((v, i) => {
         v.squares += d[i]! ** 2;
-        v.products += d[i]! * n;
+        v.products += d[i]! * (n - left[i]!);
+        if (left[i]! > 0) leave((v.of ??= { rows: 0, groups: 0, squares: 0 }), n, left[i]!);
       });
     }
+    for (const v of values) if (v.of) v.of = less(base, v.of);
     const measures: PairMeasure[] = this.data.catalog.measures.map((m) => {
       const numbers = this.numbers(m);
       const sums = { key: m.key, pairs: 0, sum_a: 0, sum_b: 0 };
@@ -246,8 +265,8 @@ export class LocalSource implements Source {
       alone_b: aloneB,
       unknown,
       changed: changed.length,
-      groups: groups.size,
-      squares,
+      groups: base.groups,
+      squares: base.squares,
       values: values.filter((_, i) => !isUnknown[i]),
       measures: measures.filter((m) => m.pairs > 0),
       rows: changed.slice(q.offset, q.offset + q.limit).map(([x, y]) => [this.summary(x), this.summary(y)]),
@@ -255,6 +274,7 @@ export class LocalSource implements Source {
   }
 
   async outputs(q: OutputsQuery): Promise<Outputs> {
+    await this.loadRecords();
     if (q.by !== "run" && q.by !== "system") throw new Error(`columns of outputs are runs or systems, not values of ${q.by}`);
     const own = q.filter.facets?.[q.by];
     const shown = this.flags(own ? { facets: { [q.by]: own } } : {});
@@ -306,15 +326,16 @@ export class LocalSource implements Source {
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
+    await this.loadRecords();
     const list = this.list(q.filter, q.sort);
     if (q.format === "csv") return new Blob([this.table(list)], { type: "text/csv" });
-    return new Blob(Array.from(list, (r) => this.records.text(r) + "\n"), { type: "application/jsonl" });
+    return new Blob(Array.from(list, (r) => this.records[r]! + "\n"), { type: "application/jsonl" });
   }
 
   /** What a table of rows shows, in the columns of report/view's export. */
   private table(list: Int32Array): string {
     const { facets, measures, runs } = this.data.catalog;
-    const shown = facets.filter((f) => f.key !== "run");
+    const shown = facets.filter((f) => f.key !== "run" && f.key !== "system_run"); // which another column says
     const rows = Array.from(list, (r) => {
       const s = this.summary(r);
       const values = shown.map((f) => (s.facets[f.key] ?? []).map((place) => f.values[place]!.name).join("; "));
@@ -324,7 +345,8 @@ export class LocalSource implements Source {
   }
 
   /** Makes what the first search needs, so that it does not wait. */
-  prepareSearch(): void {
+  async prepareSearch(): Promise<void> {
+    await this.loadRecords();
     this.searchTexts();
   }
 
@@ -338,6 +360,39 @@ export class LocalSource implements Source {
     const m = this.measures.get(key);
     if (!m) throw new Error(`there is no measure "${key}"`);
     return m;
+  }
+
+  /** The columns of a facet, or one of all rows. */
+  private columns(key: string | undefined): { names: string[]; columnOf: (r: number) => number | undefined } {
+    if (!key) return { names: [""], columnOf: () => 0 };
+    const by = this.facet(key);
+    if (by.multi) throw new Error(`${key} has several values a row: columns are made of facets with one`);
+    const places = this.places(by);
+    return { names: by.values.map((v) => v.name), columnOf: (r) => places[r]![0] };
+  }
+
+  /** The places of values of a facet for which a row was not judged. */
+  private unjudged(f: Facet): (r: number) => number[] {
+    const marks = f.key === "label" ? this.facets.get("not_judged") : undefined;
+    if (!marks) return () => [];
+    const place = marks.values.map((v) => f.values.findIndex((x) => x.name === v.name));
+    const rows = this.places(marks);
+    return (r) => rows[r]!.flatMap((v) => (place[v]! < 0 ? [] : place[v]!));
+  }
+
+  /** Calls visit for the rows that a filter chooses, group by group, and end behind each group. */
+  private eachByGroup(filter: Filter, visit: (r: number) => void, end: () => void): void {
+    const { group } = this.data.rows;
+    const chosen = this.flags(filter);
+    this.byGroup ??= Int32Array.from(group.keys()).sort((a, b) => group[a]! - group[b]! || a - b);
+    let last = -1;
+    for (const r of this.byGroup) {
+      if (!chosen[r]) continue;
+      if (group[r] !== last) end();
+      last = group[r]!;
+      visit(r);
+    }
+    end();
   }
 
   private places(f: Facet): number[][] {
@@ -367,7 +422,7 @@ export class LocalSource implements Source {
   private summary(r: number): RowSummary {
     const { catalog, rows } = this.data;
     const run = rows.run[r]!;
-    const record = this.records.at(r);
+    const record = this.record(r);
     const beginnings = catalog.fields.map((f) => ({ ...f, text: beginning(fieldTexts(catalog, run, record, f).join(" | "), summaryLength) }));
     const facets: Record<string, number[]> = {};
     for (const f of catalog.facets) {
@@ -404,7 +459,7 @@ export class LocalSource implements Source {
     if (!this.searchable) {
       const { catalog, rows } = this.data;
       this.searchable = Array.from({ length: this.size }, (_, r) => {
-        const record = this.records.at(r);
+        const record = this.record(r);
         return fold([rows.id[r]!, ...catalog.fields.flatMap((f) => fieldTexts(catalog, rows.run[r]!, record, f))].join("\n"));
       });
     }
@@ -445,10 +500,11 @@ export class LocalSource implements Source {
         return x !== null && x !== undefined && x >= low && x <= high;
       });
     }
+    if (filter.marked) tests.push(() => false); // a file keeps none
     const wanted = words(filter.search ?? "");
     if (wanted.length > 0) {
-      const texts = this.searchTexts();
-      tests.push((r) => wanted.every((w) => hasWord(texts[r]!, w)));
+      const searched = this.searchTexts();
+      tests.push((r) => wanted.every((w) => hasWord(searched[r]!, w)));
     }
     const out = new Int32Array(this.size);
     let n = 0;
@@ -522,7 +578,7 @@ function edgesOf(m: Measure): number[] {
 }
 
 export function isEmpty(f: Filter): boolean {
-  if (words(f.search ?? "").length > 0) return false;
+  if (f.marked || words(f.search ?? "").length > 0) return false;
   if (Object.values(f.ranges ?? {}).some((r) => r.min !== undefined || r.max !== undefined)) return false;
   return Object.values(f.facets ?? {}).every((c) => !c.any?.length && !c.all?.length && !c.none?.length && !c.only);
 }
@@ -547,6 +603,52 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/** Counts things by number, and knows which were counted since it was cleared. */
+class Tally {
+  readonly of: Int32Array;
+  private readonly touched: number[] = [];
+
+  constructor(size: number) {
+    this.of = new Int32Array(size);
+  }
+
+  add(at: number): void {
+    if (this.of[at]!++ === 0) this.touched.push(at);
+  }
+
+  each(visit: (at: number, n: number) => void): void {
+    for (const at of this.touched) visit(at, this.of[at]!);
+  }
+
+  clear(): void {
+    for (const at of this.touched) this.of[at] = 0;
+    this.touched.length = 0;
+  }
+}
+
+/** Adds up what is less where some of the n rows of a group are left out, or what there is where these are all. */
+function leave(base: CountBase, n: number, some: number): void {
+  base.rows += some;
+  base.groups += Number(some === n);
+  base.squares += n * n - (n - some) ** 2;
+}
+
+function less(all: CountBase, left: CountBase): CountBase {
+  return { rows: all.rows - left.rows, groups: all.groups - left.groups, squares: all.squares - left.squares };
+}
+
+function noSums() {
+  return { groups: 0, squares: 0, row_squares: 0, products: 0 };
+}
+
+/** Adds a group to MeanSums of the contract. */
+function addGroup(to: ReturnType<typeof noSums>, sum: number, n: number): void {
+  to.groups++;
+  to.squares += sum * sum;
+  to.row_squares += n * n;
+  to.products += sum * n;
+}
+
 /** Adds up numbers by group, as MeanSums of the contract. */
 class MeanSums {
   private readonly groups = new Map<number, [sum: number, n: number]>();
@@ -557,12 +659,8 @@ class MeanSums {
   }
 
   sums() {
-    const out = { groups: this.groups.size, squares: 0, row_squares: 0, products: 0 };
-    for (const [sum, n] of this.groups.values()) {
-      out.squares += sum * sum;
-      out.row_squares += n * n;
-      out.products += sum * n;
-    }
+    const out = noSums();
+    for (const [sum, n] of this.groups.values()) addGroup(out, sum, n);
     return out;
   }
 }

@@ -12,7 +12,7 @@ import { Answer, Bar, DataTable, DifferenceBar, type Column } from "./ui";
 
 export function sums(c: Counts, value: number, column = 0): GroupSums {
   const cell = c.values[value]!.cells[column]!;
-  const of = c.columns[column]!;
+  const of = cell.of ?? c.columns[column]!;
   return { groups: of.groups, sum: cell.rows, rows: of.rows, sumSquares: cell.squares, rowSquares: of.squares, products: cell.products };
 }
 
@@ -105,6 +105,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
   const highest = Math.max(0.01, ...lines.filter((l) => l.value.role !== RoleUnknown).flatMap((l) => [l.of?.high ?? 0, l.part?.high ?? 0]));
   const widest = Math.max(0, ...lines.flatMap((l) => [l.difference, l.trend]).flatMap((d) => (d ? [Math.abs(d.low), Math.abs(d.high)] : [])));
   const tone = (v: Value) => (v.role === RoleNone ? "clean" : v.role === RoleUnknown ? "unknown" : "found");
+  const looked = whole.columns[0]?.rows ?? 0;
   const has = (test: (v: Value) => boolean) => detail && facet.values.some(test);
   const columns = useMemo(() => {
     const clear = { difference: settled(lines, (l) => l.difference), trend: settled(lines, (l) => l.trend) };
@@ -181,7 +182,8 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
       <DataTable id={id} caption={facet.title} hideCaption columns={columns} rows={lines} rank={(l) => order(l.value)}
         class={(l) => (l.value.role ? `role-${l.value.role}` : "")} />
       <p class="help">
-        {texts.issues.lookedAt(whole.columns[0]?.rows ?? 0)}{filtered && `; ${texts.filtered.toLowerCase()}: ${texts.issues.lookedAt(filtered.columns[0]?.rows ?? 0)}`}.{" "}
+        {texts.issues.lookedAt(looked)}{filtered && `; ${texts.filtered.toLowerCase()}: ${texts.issues.lookedAt(filtered.columns[0]?.rows ?? 0)}`}.{" "}
+        {lines.filter((l) => l.value.role !== RoleUnknown && l.all.rows < looked).map((l) => `${texts.issues.notJudged(l.value.name, looked - l.all.rows)} `)}
         {texts.intervals}
       </p>
     </>

@@ -141,6 +141,17 @@ export function mean(s: GroupSums): Interval | undefined {
   return { value, low: value - half, high: value + half };
 }
 
+/** The difference b − a of two means of different rows, by the test of Welch (1947); undefined where nothing tells how far they spread. */
+export function apartMeans(a: GroupSums, b: GroupSums): Difference | undefined {
+  if (a.groups < 2 || b.groups < 2) return undefined;
+  const [x, y] = [varianceOf(a), varianceOf(b)];
+  if (x + y === 0) return undefined;
+  const df = (x + y) ** 2 / (x ** 2 / (a.groups - 1) + y ** 2 / (b.groups - 1));
+  const value = b.sum / b.rows - a.sum / a.rows;
+  const half = criticalT(alpha, df) * Math.sqrt(x + y);
+  return { value, low: value - half, high: value + half, p: 2 * tTail(Math.abs(value) / Math.sqrt(x + y), df) };
+}
+
 /** Holm's corrected p-values (1979), in the order given. */
 export function holm(ps: number[]): number[] {
   const order = ps.map((_, i) => i).sort((i, j) => ps[i]! - ps[j]!);

@@ -64,6 +64,7 @@ export const texts = {
     only: "only these",
     onlyHelp: "and no other value",
     search_: "words",
+    marked: "marked rows",
     range: "from–to",
     values: "Search values",
     at: "at least",
@@ -114,7 +115,9 @@ export const texts = {
     figure: (value: string, what: string, interval: string) => `${value} ${what}${interval && ` (${interval})`}`,
     without: { label: "without error", issue: "without issue" } as Record<string, string>,
     meanOf: (score: string) => `mean of ${score}`,
-    commonest: { label: "Commonest error", issue: "Commonest issue", gold: "Commonest error by people's labels" } as Record<string, string>,
+    commonest: { label: "Fix first", issue: "Fix first", gold: "Fix first, by people's labels" } as Record<string, string>,
+    severity: (s: number) => `, of severity ${s.toFixed(2)}`,
+    pooled: { run: "Each line counts the rows of all runs together.", system: "Each line counts the rows of all systems together." } as Record<string, string>,
     scores: "Scores",
     measure: "Number",
     distribution: (title: string) => `Distribution of ${title}`,
@@ -144,6 +147,7 @@ export const texts = {
     drill: (value: string) => `Rows with ${value}`,
     empty: "There are no labels or issues in these rows.",
     lookedAt: (n: number) => `${plural(n, "row", "rows")} looked at`,
+    notJudged: (error: string, n: number) => `${error} was not judged in ${plural(n, "row", "rows")}; its share is of the others.`,
   },
 
   rowsView: {
@@ -268,6 +272,7 @@ export const texts = {
     saved: "Saved.",
     removed: "Taken away.",
     failed: (why: string) => `Not saved: ${why}`,
+    isMarked: "Marked by a person",
     marked: (time: string) => `Marked ${time}.`,
   },
 

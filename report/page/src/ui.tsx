@@ -283,7 +283,7 @@ export function RowLink({ n, children, title }: { n: number; children: Component
 
 /** A row's id, which opens the row: of a long one both ends. */
 export function RowId({ of }: { of: RowSummary }) {
-  return <RowLink n={of.n} title={of.id}>{shortened(of.id)}</RowLink>;
+  return <><RowLink n={of.n} title={of.id}>{shortened(of.id)}</RowLink>{of.marked && <span class="mark" role="img" aria-label={texts.label.isMarked} title={texts.label.isMarked}> ✎</span>}</>;
 }
 
 /** A share as a bar with its interval. The figures stand beside it. */

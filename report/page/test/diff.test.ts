@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Data } from "../src/contract";
 import { LocalSource } from "../src/local";
-import { parseData } from "../src/decode";
+import { sums } from "../src/shares";
 import { valueLines } from "../src/views/compare";
 
+const readData = () => JSON.parse(readFileSync(join(import.meta.dirname, "../../view/testdata/columns.json"), "utf8")) as Data;
+
 test("the page says of two runs what erreval diff says", async () => {
-  const { data, records } = parseData(readFileSync(join(import.meta.dirname, "../../view/testdata/columns.json"), "utf8"));
-  const source = new LocalSource(data as Data, records);
+  const source = new LocalSource(readData());
   const terminal = JSON.parse(readFileSync(join(import.meta.dirname, "diff.json"), "utf8")) as {
     label: string; difference: number; low: number; high: number; p: number; p_holm: number;
   }[];
@@ -24,4 +25,19 @@ test("the page says of two runs what erreval diff says", async () => {
     const got = [l.difference!.value, l.difference!.low, l.difference!.high, l.difference!.p, l.holm];
     [want.difference, want.low, want.high, want.p, want.p_holm].forEach((x, k) => expect(got[k], `${l.name} ${k}`).toBeCloseTo(x, 5)); // six digits are printed
   });
+});
+
+test("a share is of the rows that were judged for the error", async () => {
+  const facets = [
+    { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] },
+    { key: "not_judged", title: "Not judged", multi: true, values: [{ name: "Vague" }] },
+  ];
+  const source = new LocalSource({
+    catalog: { ...readData().catalog, facets, measures: [], rows: 4 },
+    rows: { run: [0, 0, 0, 0], id: ["a", "b", "c", "d"], group: [0, 1, 2, 2], input: [0, 1, 2, 3], facets: { label: [[1], [0], [0], [0]], not_judged: [[], [], [0], []] }, measures: {}, records: [] },
+  });
+  const counts = await source.counts({ filter: {}, facet: "label" });
+  // of a, b and d; c, which is in the group of d, was not judged
+  expect(sums(counts, 1)).toEqual({ groups: 3, sum: 1, rows: 3, sumSquares: 1, rowSquares: 3, products: 1 });
+  expect(sums(counts, 0)).toEqual({ groups: 3, sum: 3, rows: 4, sumSquares: 5, rowSquares: 6, products: 5 });
 });

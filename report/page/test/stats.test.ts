@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
-  apartShares, criticalT, effectiveSize, holm, incompleteBeta, mean, pairedShares, partMinusAll, share, type Difference, type GroupSums, type Interval,
+  apartMeans, apartShares, criticalT, effectiveSize, holm, incompleteBeta, mean, pairedShares, partMinusAll, share, type Difference, type GroupSums, type Interval,
 } from "../src/stats";
 
 interface Ends {
@@ -34,6 +34,7 @@ const shares = read("../../../internal/stats/testdata/shares.json") as {
   means: ({ of: Sums } & Interval)[];
   paired: ({ only_a: number; change: Sums } & Difference)[];
   apart: ({ a: Sums; b: Sums } & Difference)[];
+  apart_means: ({ a: Sums; b: Sums } & Difference)[];
 };
 
 const sumsOf = (s: Sums): GroupSums => ({ ...s, sumSquares: s.sum_squares, rowSquares: s.row_squares });
@@ -57,6 +58,7 @@ test("shares and their differences", () => {
   for (const s of shares.shares) ends(share(sumsOf(s.of)), s);
   for (const p of shares.paired) same(pairedShares(p.only_a, sumsOf(p.change)), p);
   for (const d of shares.apart) same(apartShares(sumsOf(d.a), sumsOf(d.b)), d);
+  for (const d of shares.apart_means) same(apartMeans(sumsOf(d.a), sumsOf(d.b)), d);
 });
 
 test("a group is one observation, and a share of 0 has as many as its groups are worth", () => {

@@ -2,7 +2,6 @@ import { gzipSync } from "node:zlib";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bytesOfBase64, gunzip, parseData } from "../src/decode";
 import { beginning, column, fold, hasWord, listedText, textOf, words } from "../src/fields";
 import { csv, jsonl } from "../src/files";
 import { number, percent, points, pValue, shortened } from "../src/format";
@@ -10,6 +9,7 @@ import { quotes, segments } from "../src/highlight";
 import { LocalSource } from "../src/local";
 import { short } from "../src/charts";
 import { fileName, sortRows } from "../src/ui";
+import { texts } from "../src/texts";
 import { byCategory, toggled } from "../src/views/label";
 import { sample } from "./sample";
 
@@ -110,26 +110,22 @@ describe("texts of rows", () => {
 describe("the data of a file", () => {
   const data = sample(30);
 
+  const pack = (text: string) => gzipSync(text).toString("base64").replace(/(.{76})/g, "$1\n");
+  const { records, ...rows } = data.rows;
+  const head = pack(JSON.stringify({ ...data, rows: { ...rows, records: [] } }));
+
   test("come back, with their records as they were", async () => {
-    const text = JSON.stringify(data);
-    const packed = gzipSync(text).toString("base64").replace(/(.{76})/g, "$1\n");
-    expect(await gunzip(bytesOfBase64(packed.replaceAll("\n", "")))).toBe(text);
-    const { records } = parseData(text);
-    expect(records.length).toBe(30);
-    for (let i = 0; i < 30; i++) expect(records.at(i)).toEqual(data.rows.records[i]);
-    expect((await (await LocalSource.decode(packed)).rows({ filter: {}, sort: { key: "row" }, offset: 0, limit: 1000 })).total).toBe(30);
+    const source = await LocalSource.decode(head, pack(records.map((r) => JSON.stringify(r)).join("\n")));
+    expect((await source.rows({ filter: {}, sort: { key: "row" }, offset: 0, limit: 1000 })).total).toBe(30);
+    for (let n = 0; n < 30; n++) expect((await source.row({ n })).record).toEqual(records[n]);
   });
 
-  test.each([[[]], [[null]], [["a\\", 'b"]}', "]", "", {}, [], [[]], { "records": ["x"] }, 1, true]]])("records of any shape: %j", (list) => {
-    const { data: rest, records } = parseData(JSON.stringify({ catalog: { title: '"records":[' }, rows: { run: list.map(() => 1), records: list } }));
-    expect(Array.from({ length: records.length }, (_, i) => records.at(i))).toEqual(list);
-    expect(rest.rows.run).toHaveLength(list.length);
-  });
-
-  test("that are cut short are refused, and records may stand anywhere", () => {
-    expect(() => parseData('{"rows":{"records":[{"a":"b')).toThrow(SyntaxError);
-    const { data: rest, records } = parseData('{"rows":{"records":[{"a":"b"}],"run":[3]},"catalog":{}}');
-    expect([rest.rows.run, records.at(0)]).toEqual([[3], { a: "b" }]);
+  test("that are cut short are refused, records when they are asked for", async () => {
+    await expect(LocalSource.decode(head.slice(0, 400), "")).rejects.toThrow(texts.errors.data);
+    const source = await LocalSource.decode(head, head.slice(0, 400));
+    expect((await source.counts({ filter: {}, facet: "run" })).total).toBe(30);
+    await expect(source.row({ n: 0 })).rejects.toThrow(texts.errors.data);
+    await expect(source.counts({ filter: { search: "bridge" }, facet: "run" })).rejects.toThrow(texts.errors.data);
   });
 });
 

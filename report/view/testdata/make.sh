@@ -54,10 +54,12 @@ incomplete erreval compare "$work/systems.jsonl" --system system --pair-by passa
 jq -c 'if .id | test("seastar") then .verdicts["Factual Error"] = {status: "unjudged", reason: "inconsistent"} else . end' \
   "$out/pairs.jsonl" > "$work/pairs.jsonl"
 cp "$work/pairs.jsonl" "$out/pairs.jsonl"
-# Rows without a record, of two systems on the same inputs; one is not tagged, one is there twice.
+# Rows without a record, of two systems on the same inputs; one is not tagged, one is there twice, and some were not
+# judged for an error.
 jq -c 'select(.id | test("^carrow-[1-4]$")) | del(.labels) | .flag = (.id == "carrow-1") | .kind = "=1+1" | .,
   (.id += "-b" | .system = "other" | .kind = "<i>plain</i>" | .question = "What about \(.answer)?" |
    .diagnosis = {labels: ["Vague"], model: "somebody@1", taxonomy: "question-generation@1.1"} |
+   if (.id | test("-[23]-")) then .diagnosis.not_judged = ["Off Target Answer", "Factual Error"] else . end |
    if .id == "carrow-4-b" then del(.diagnosis) else . end)' "$out/tagged.jsonl" > "$out/twins.jsonl"
 tail -n 1 "$out/twins.jsonl" >> "$out/twins.jsonl"
 rm -f "$out"/*.journal "$out"/*.pairs.jsonl

@@ -51,10 +51,12 @@ def values(row):
     out["run"] = [row["run"]]
     if row.get("system"):
         out["system"] = [row["system"]]
+        out["system_run"] = [row["system"] + " · " + row["run"]]
     if d and d.get("status"):
         out["label"] = ["untagged"]
     elif d:
         out["label"] = d["labels"]
+        out["not_judged"] = [v for v in d.get("not_judged", []) if v not in d["labels"]]
         out["truncated"] = list(d.get("truncated") or []) or ["whole"]
     elif row["run"] == "twins.jsonl":
         out["label"] = ["untagged"]
@@ -141,6 +143,17 @@ def within(row, by, name):
     return name is None or name in row["values"].get(by, [])
 
 
+def judged(row, facet, value):
+    return facet != "label" or value not in row["values"].get("not_judged", [])
+
+
+def base(groups):
+    n = {}
+    for g in groups:
+        n[g] = n.get(g, 0) + 1
+    return n, {"rows": sum(n.values()), "groups": len(n), "squares": sum(x * x for x in n.values())}
+
+
 def counts(q):
     mine = [r for r in rows if chosen(r, q["filter"])]
     facet = FACETS[q["facet"]]["values"]
@@ -149,19 +162,17 @@ def counts(q):
     for name in split(q.get("by")):
         here = [r for r in mine if within(r, q.get("by"), name)]
         looked = [r for r in here if set(r["values"].get(q["facet"], [])) - unknown]
-        n = {}
-        for r in looked:
-            n[r["group"]] = n.get(r["group"], 0) + 1
-        columns.append({"name": name or "", "rows": len(looked), "groups": len(n),
-                        "squares": sum(x * x for x in n.values())})
+        columns.append({"name": name or "", **base(r["group"] for r in looked)[1]})
         for v in cells:
+            n, of = base(r["group"] for r in looked if judged(r, q["facet"], v))
             has = [r for r in here if v in r["values"].get(q["facet"], [])]
             y = {}
             for r in has:
                 y[r["group"]] = y.get(r["group"], 0) + 1
             known = v not in unknown
             cells[v].append({"rows": len(has), "squares": known and sum(x * x for x in y.values()) or 0,
-                             "products": known and sum(x * n[g] for g, x in y.items()) or 0})
+                             "products": known and sum(x * n[g] for g, x in y.items()) or 0,
+                             **({"of": of} if of["rows"] < len(looked) else {})})
     return {"total": len(mine), "columns": columns,
             "values": [{"name": v, "cells": cells[v]} for v in cells]}
 
@@ -282,22 +293,24 @@ def pairs(q):
     sets = [(set(x["values"].get(q["facet"], [])) - unknown, set(y["values"].get(q["facet"], [])) - unknown, x, y)
             for x, y in both]
     known = [s for s in sets if s[0] and s[1]]
-    groups = {}
-    for s, t, x, _ in known:
-        groups.setdefault(x["group"], []).append((s, t))
+    clear = lambda v, x, y: judged(x, q["facet"], v) and judged(y, q["facet"], v)
+    differ = lambda s, t, x, y: {v for v in s ^ t if clear(v, x, y)}
     want = q.get("value")
-    changed = [[x["n"], y["n"]] for s, t, x, y in known if (want in s ^ t if want else s != t)]
+    changed = [[p[2]["n"], p[3]["n"]] for p in known if (want in differ(*p) if want else differ(*p))]
+    of_all = base(x["group"] for _, _, x, _ in known)[1]
     out.update(pairs=len(both), unknown=len(both) - len(known), changed=len(changed), values=[], measures=[],
-               groups=len(groups), squares=sum(len(g) ** 2 for g in groups.values()),
+               groups=of_all["groups"], squares=of_all["squares"],
                rows=changed[q["offset"]:q["offset"] + q["limit"]])
     for v in facet:
         name = v["name"]
         if name not in unknown:
-            has = [(name in s, name in t) for s, t, _, _ in known]
-            change = [(sum((name in t) - (name in s) for s, t in g), len(g)) for g in groups.values()]
+            here = [(name in s, name in t, x["group"]) for s, t, x, y in known if clear(name, x, y)]
+            has, (n, of) = [h[:2] for h in here], base(g for _, _, g in here)
+            change = [(sum(t - s for s, t, h in here if h == g), n[g]) for g in n]
             out["values"].append({"name": name, "both": has.count((True, True)), "only_a": has.count((True, False)),
                                   "only_b": has.count((False, True)), "neither": has.count((False, False)),
-                                  "squares": sum(d * d for d, _ in change), "products": sum(d * n for d, n in change)})
+                                  "squares": sum(d * d for d, _ in change), "products": sum(d * n for d, n in change),
+                                  **({"of": of} if len(here) < len(known) else {})})
     for m in MEASURES:
         xy = [(x["group"], x["numbers"][m], y["numbers"][m]) for x, y in both if m in x["numbers"] and m in y["numbers"]]
         if xy:

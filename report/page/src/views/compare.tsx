@@ -89,7 +89,7 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
 }
 
 interface ValueLine extends PairValue {
-  of: number;
+  rows: number; // pairs
   holm: number; // of a value that says that nothing was found, p itself: it is a question of its own
   difference: Tested | undefined;
 }
@@ -97,11 +97,11 @@ interface ValueLine extends PairValue {
 export function valueLines(pairs: Pairs, facet: Facet): ValueLine[] {
   const isNone = (name: string) => facet.values.find((v) => v.name === name)?.role === RoleNone;
   const lines = pairs.values.map((v): ValueLine => {
-    const of = v.both + v.only_a + v.only_b + v.neither;
+    const rows = v.both + v.only_a + v.only_b + v.neither;
     const difference = pairedShares(v.only_a, {
-      groups: pairs.groups, sum: v.only_b - v.only_a, rows: of, sumSquares: v.squares, rowSquares: pairs.squares, products: v.products,
+      groups: (v.of ?? pairs).groups, sum: v.only_b - v.only_a, rows, sumSquares: v.squares, rowSquares: (v.of ?? pairs).squares, products: v.products,
     });
-    return { ...v, of, difference, holm: difference?.p ?? 1 };
+    return { ...v, rows, difference, holm: difference?.p ?? 1 };
   });
   const found = lines.filter((l) => l.difference && !isNone(l.name));
   holm(found.map((l) => l.holm)).forEach((p, i) => (found[i]!.holm = p));
@@ -113,8 +113,8 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
   const role = (name: string) => facet.values.find((v) => v.name === name)?.role;
   const lines = valueLines(pairs, facet);
   const widest = Math.max(0, ...lines.flatMap((l) => (l.difference ? [Math.abs(l.difference.low), Math.abs(l.difference.high)] : [])));
-  const shareA = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_a) / l.of : null);
-  const shareB = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_b) / l.of : null);
+  const shareA = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_a) / l.rows : null);
+  const shareB = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_b) / l.rows : null);
   const plain = (key: string, title: string, value: (l: ValueLine) => number): Column<ValueLine> => ({ key, title, numeric: true, value, show: (l) => count(value(l)) });
   const columns: Column<ValueLine>[] = [
     {

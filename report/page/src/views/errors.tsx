@@ -9,7 +9,7 @@ import { Card, Select } from "../ui";
 export function Errors() {
   const page = usePage();
   const { catalog, state } = page;
-  const choices = findings(catalog);
+  const choices = findings(catalog).filter((f) => !f.key.startsWith("verdict.")); // whose values are sides of pairs
   const one = choices.filter((f) => f.key === state.params["facet"]);
   const shown = one.length > 0 ? one : choices;
   const runs = catalog.runs.map((r) => r.name);

@@ -40,6 +40,7 @@ function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marke
       setChosen(new Set(kept.labels));
       setNotes(kept.notes);
       setSaid(given ? texts.label.saved : texts.label.removed);
+      dispatchEvent(new Event("erreval-retry")); // lists show marks
     } catch (e) {
       setSaid(texts.label.failed(e instanceof Error ? e.message : String(e)));
     }

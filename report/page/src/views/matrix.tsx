@@ -6,7 +6,7 @@ import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
 import { drill, numberSums, sums } from "../shares";
 import { usePage } from "../state";
-import { apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
+import { apartMeans, apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
 import { DataTable, type Column } from "../ui";
 
@@ -27,7 +27,7 @@ export interface Figures {
 interface Cell {
   rows: number; // that have it
   of: Interval | undefined;
-  sums?: GroupSums; // of a share
+  sums?: GroupSums; // of a share, or a mean
   best?: boolean; // surely better than the second best
   bins?: number[];
 }
@@ -75,7 +75,8 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       key: m.key, title: m.title,
       cell: (system) => {
         const c = system === all ? scores[i]!.whole.columns[0]! : scores[i]!.parts.columns[system]!;
-        return { rows: c.rows, of: mean(numberSums(c.sum, c.rows, c)), bins: c.counts };
+        const s = numberSums(c.sum, c.rows, c);
+        return { rows: c.rows, of: mean(s), sums: s, bins: c.counts };
       },
     })),
   ];
@@ -105,33 +106,41 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
 function markBest(heads: Head[], whole: Line, systems: Line[]): void {
   const tested = heads.flatMap((h, i) => {
     const clean = h.value?.role === RoleNone;
-    if (!h.value || (whole.cells[i]!.rows === 0 && !clean)) return [];
-    const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean ? -1 : 1) * (a.of!.value - b.of!.value));
+    if (whole.cells[i]!.rows === 0 && !clean) return [];
+    const test = h.value ? apartShares : apartMeans;
+    const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean || !h.value ? -1 : 1) * (a.of!.value - b.of!.value));
     const [best, second] = cells;
-    return best && second ? [{ best, p: apartShares(second.sums!, best.sums!)!.p }] : [];
+    const p = best && second && test(second.sums!, best.sums!)?.p;
+    return p === undefined ? [] : [{ best: best!, p }];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
 }
 
-/** Which system is best by the first column, and which error is found most often, in a sentence; "" without either. */
+/** Which system is best by the first column, in a sentence; "" without one. */
 export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[]): string {
-  const [whole, ...systems] = lines;
   const first = heads[0];
   const value = (l: Line) => l.cells[0]!.of!.value;
-  const known = systems.filter((l) => l.cells[0]?.of && !l.few);
-  const parts: string[] = [];
-  if (first && known.length > 0 && (!first.value || first.value.role === RoleNone)) {
-    const best = known.filter((l) => value(l) === value(known[0]!));
-    const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
-    const next = first.value && best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
-    const unsure = next ? texts.overview.unsure(next.name) : "";
-    parts.push(known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : text);
-  }
-  const common = heads.map((h, i) => ({ h, of: whole!.cells[i]!.of })).filter(({ h, of }) => h.value && !h.value.role && of && of.value > 0)
-    .reduce<{ h: Head; of: Interval | undefined } | undefined>((a, b) => (a && a.of!.value >= b.of!.value ? a : b), undefined);
-  const what = facet && texts.overview.commonest[facet.key];
-  if (common && what) parts.push(`${what}: ${common.h.title}, ${percent(common.of!.value)}`);
-  return parts.map((p) => `${p}.`).join(" ");
+  const known = lines.slice(1).filter((l) => l.cells[0]?.of && !l.few);
+  if (!first || known.length === 0 || (first.value && first.value.role !== RoleNone)) return "";
+  const best = known.filter((l) => value(l) === value(known[0]!));
+  const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
+  const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
+  const unsure = next ? texts.overview.unsure(next.name) : "";
+  return `${known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : text}.`;
+}
+
+/** What to fix first: the error, or issue, on most rows; where severities are known, by rows times severity. */
+export function firstOf(facet: Facet, heads: Head[], whole: Line): { value: string; text: string } | undefined {
+  const what = texts.overview.commonest[facet.key];
+  const weighed = facet.values.some((v) => !v.role && (v.severity ?? null) !== null);
+  const found = heads.flatMap((h, i) => {
+    const of = whole.cells[i]!.of;
+    return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight: of.value * (weighed ? h.value.severity ?? 0 : 1) }] : [];
+  }).sort((a, b) => b.weight - a.weight);
+  const most = found[0];
+  if (!what || !most) return undefined;
+  const severity = weighed ? texts.overview.severity(most.h.value!.severity ?? 0) : "";
+  return { value: most.h.value!.name, text: `${what}: ${most.h.title}, ${percent(most.of.value)} (${shareInterval(most.of)})${severity}.` };
 }
 
 function nameOf(facet: Facet | undefined, h: Head): string {

@@ -2,12 +2,12 @@ import type { Counts, Facet, Histogram, Run } from "../contract";
 import { RoleNone, RoleUnknown } from "../contract";
 import { HistogramPicture } from "../charts";
 import { count, number } from "../format";
-import { rowsOfRole } from "../shares";
+import { drill, rowsOfRole } from "../shares";
 import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
-import { headsOf, linesOf, Matrix, mostPictures, resultOf, type Both, type Figures } from "./matrix";
+import { firstOf, headsOf, linesOf, Matrix, mostPictures, resultOf, type Both, type Figures } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -38,11 +38,13 @@ export function Overview() {
           const heads = headsOf(figures);
           const lines = linesOf(figures, heads);
           const result = resultOf(figures.facet, heads, lines);
+          const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
           const title = texts.overview.matrix(figures.facet?.title ?? texts.overview.scores, figures.by.title);
+          const pooled = ["run", "system"].find((key) => figures.by.key !== key && figures.by.key !== "system_run" && several(key));
           return (
             <>
-              {result && <p class="result">{result}</p>}
-              <Card title={title} help={`${texts.overview.matrixHelp} ${texts.intervals}`} tools={
+              {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>}</p>}
+              <Card title={title} help={`${pooled ? `${texts.overview.pooled[pooled]} ` : ""}${texts.overview.matrixHelp} ${texts.intervals}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
                   {byChoices.length > 1 && <Select label={texts.overview.by} value={by!.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
@@ -61,10 +63,10 @@ export function Overview() {
   );
 }
 
-/** Runs stand beside each other, since rows that two of them have must not be pooled; one run shows its systems. */
+/** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */
 function defaultBy({ catalog }: Page, several: (key: string) => Facet | undefined): Facet | undefined {
-  const runs = catalog.runs.filter((r) => r.rows > 0).length > 1 ? several("run") : undefined;
-  return runs ?? several("system") ?? columnsOf(catalog)[0];
+  const runs = catalog.runs.filter((r) => r.rows > 0).length > 1 ? several("system_run") ?? several("run") : undefined;
+  return several(catalog.by ?? "") ?? runs ?? several("system") ?? columnsOf(catalog)[0];
 }
 
 function option(f: Facet) {

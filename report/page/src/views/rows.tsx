@@ -109,7 +109,7 @@ function choicesOf({ catalog, state }: Page, rows: RowSummary[]): Choice[] {
   const asked = [readSort(state.params["sort"]).key, ...Object.keys(state.filter.ranges ?? {})];
   const found = findings(catalog);
   const origin = ["system", "run"].flatMap((key) => facetOf(catalog, key) ?? []).filter((f) => f.key !== "run" || catalog.runs.length > 1);
-  const others = catalog.facets.filter((f) => !found.includes(f) && !["system", "run"].includes(f.key));
+  const others = catalog.facets.filter((f) => !found.includes(f) && !["system", "run", "system_run"].includes(f.key));
   const scores = scoresOf(catalog);
   const has = (f: Facet) => rows.some((r) => r.facets[f.key]?.length);
   const facet = (f: Facet, usual: boolean): Choice => ({
