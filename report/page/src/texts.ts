@@ -147,7 +147,7 @@ export const texts = {
     drill: (value: string) => `Rows with ${value}`,
     empty: "There are no labels or issues in these rows.",
     lookedAt: (n: number) => `${plural(n, "row", "rows")} looked at`,
-    notJudged: (error: string, n: number) => `${error} was not judged in ${plural(n, "row", "rows")}; its share is of the others.`,
+    notJudged: (error: string, n: number) => `${error} was not judged in ${plural(n, "row", "rows")}; its share is of the others, and rows without error may have it.`,
   },
 
   rowsView: {
