@@ -3,9 +3,6 @@ package dataset
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -385,29 +382,4 @@ func quoteHint(raw json.RawMessage) string {
 		return "put it in quotes, or "
 	}
 	return ""
-}
-
-// TextHash is the TextSHA256 of the row's fields. Two rows are the same text exactly where it is equal.
-func (r *Row) TextHash() string { return TextSHA256(r.Values) }
-
-// TextSum is TextHash in bytes.
-func (r *Row) TextSum() [sha256.Size]byte { return textSum(r.Values) }
-
-// TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id
-// that a row gets where it has none of its own.
-func TextSHA256(values []string) string {
-	sum := textSum(values)
-	return hex.EncodeToString(sum[:])
-}
-
-func textSum(values []string) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	var size [8]byte
-	for _, v := range values {
-		binary.BigEndian.PutUint64(size[:], uint64(len(v)))
-		h.Write(size[:])
-		io.WriteString(h, v)
-	}
-	h.Sum(sum[:0])
-	return sum
 }

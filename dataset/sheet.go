@@ -77,8 +77,8 @@ func (s *sheet) readHeader(o Options) error {
 	return err
 }
 
-// findHeader gives the place of the header among the rows ahead. It looks at as many rows and bytes as are looked at for
-// columns.
+// findHeader gives the place of the header among the rows ahead. It looks at as many rows and bytes as a search for
+// columns does.
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
 	most := 0

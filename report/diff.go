@@ -96,8 +96,8 @@ type DiffOptions struct {
 	Limit        int               // how many rows of each kind are listed, such as Examples; 0 lists all
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, the beginning
-// of its text, and 8 for each of its columns.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, the first
+// characters of its text, and 8 bytes for each of its columns.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
