@@ -165,9 +165,10 @@ func (data *scoreData) describeMisfits(d int) (lines []string) {
 		return nil
 	}
 	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
-		lines = append(lines, fmt.Sprintf("human scores of %s are %g to %g, its scale is 1 to %d: another scale "+
-			"leaves the correlations as they are, a typing error does not; for overestimated set --low and "+
-			"--high", key, least, most, top))
+		id := func(score float64) string { return data.rows[data.chosen[d][slices.Index(human, score)]].id }
+		lines = append(lines, fmt.Sprintf("human scores of %s are %g (row %s) to %g (row %s), its scale is 1 to %d: another "+
+			"scale leaves the correlations as they are, a typing error does not; for overestimated set --low and --high", key,
+			least, id(least), most, id(most), top))
 	} else if top != defaultTopScore {
 		lines = append(lines, fmt.Sprintf("the scale of %s is 1 to %d, the limits of overestimated are made for 1 to %d: "+
 			"set --low and --high", key, top, defaultTopScore))

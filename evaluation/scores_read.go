@@ -15,6 +15,7 @@ import (
 
 // scoredRow holds what the figures need of a row of the first file.
 type scoredRow struct {
+	id            string
 	group, system string
 	human         []float64 // by dimension of ScoreOptions.Human; NaN is unknown
 }
@@ -51,7 +52,7 @@ func (s *Scores) openSets(file string) []*scoreSet {
 
 // addRow adds a row of the first file.
 func (s *Scores) addRow(row *dataset.Row) error {
-	r := scoredRow{}
+	r := scoredRow{id: strings.Clone(row.ID)}
 	var err error
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
 		return err

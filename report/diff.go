@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
@@ -353,6 +354,30 @@ func (c *Comparison) computeShares(place int, l *LabelDiff) {
 	l.A, l.B = newShare(&a), newShare(&b)
 	difference := DifferenceOf(stats.PairedShares(float64(l.Lost), &change))
 	l.Difference, l.Low, l.High, l.P = difference.Value, difference.Low, difference.High, difference.P
+}
+
+// Names of the numbers of error types that are surely more, or less, frequent in B than in A, in Counts.
+const (
+	Grown  = "grown"
+	Shrunk = "shrunk"
+)
+
+// Counts are the numbers that limits (--fail-on) check: the compared rows of B with each error type, and how many types
+// are Grown and Shrunk, by their p-values after Holm's correction. Rows are those in both files; Rejected are B's lines.
+func (d *Diff) Counts(noError string) gate.Counts {
+	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected,
+		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows or types",
+		Labels: map[string]int{Grown: 0, Shrunk: 0, noError: d.WithoutError.B.Rows}, NotJudged: map[string]int{}}
+	for _, l := range d.Labels {
+		c.Labels[l.Label], c.NotJudged[l.Label] = l.B.Rows, l.NotJudged
+		switch sure := float64(l.PHolm) < 1-stats.Level; {
+		case sure && l.Difference > 0:
+			c.Labels[Grown]++
+		case sure && l.Difference < 0:
+			c.Labels[Shrunk]++
+		}
+	}
+	return c
 }
 
 // Warnings say what the figures leave out.

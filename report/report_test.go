@@ -198,6 +198,35 @@ func TestDiffOfNotJudged(t *testing.T) {
 	}
 }
 
+// Error types that are surely more frequent in B have grown; turned around they have shrunk.
+func TestDiffCounts(t *testing.T) {
+	w, toy := readWitness(t)
+	has, hasNot := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, false, false})
+	for turn, want := range [][2]int{{1, 0}, {0, 1}} {
+		c := NewComparison(DiffOptions{Taxonomy: toy})
+		for side := range 2 {
+			for i := range 40 {
+				id, d := fmt.Sprint(i), hasNot
+				if side != turn && i%2 == 0 {
+					d = has
+				}
+				if err := c.add(side, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		d, err := c.ComputeDiff()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := d.Counts("Fine")
+		if found.Labels[Grown] != want[0] || found.Labels[Shrunk] != want[1] || found.Tagged != 40 ||
+			found.Labels[d.Labels[0].Label] != 20*want[0] || found.WithoutError != 40-20*want[0] {
+			t.Errorf("%+v, want %v grown and shrunk", found, want)
+		}
+	}
+}
+
 // What A against B gains, B against A loses, and the interval turns around.
 func TestDiffTurnsAround(t *testing.T) {
 	w, toy := readWitness(t)

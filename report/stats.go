@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -103,7 +104,7 @@ func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) 
 	raw, ok := row.Get(cmp.Or(by, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
-		return dataset.ShortName(dataset.PlainText(raw)), true, nil
+		return dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), true, nil
 	case by == "":
 		return "", false, nil
 	case ok:

@@ -99,10 +99,14 @@ func (s *Tagging) Report(inputs []string) *Report {
 		r.Sections = append(r.Sections, Section{Title: "Limits", Table: t})
 	}
 	t := Table{Columns: []Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
+	var notes []string
 	for _, l := range s.Labels {
 		t.Rows = append(t.Rows, []any{l.Label, l.Rows, s.share(l)})
+		if l.NotJudged > 0 {
+			notes = append(notes, NotJudgedText(l.Label, words.Plural(l.NotJudged, "row", "rows")))
+		}
 	}
-	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t})
+	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t, Notes: notes})
 	return r
 }
 

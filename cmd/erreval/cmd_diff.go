@@ -12,6 +12,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 const diffDescription = `What changed from one tagged file to another, as after a new version of the
@@ -45,8 +46,8 @@ func diffCommand(e *env) *cli.Command {
 			&cli.IntFlag{Name: "limit", Value: report.Examples,
 				Usage: "list at most `N` rows that gained or lost an error, or whose text changed; 0 lists all"},
 			&cli.BoolFlag{Name: "labels", Usage: "compare labels, also where both files have a list of issues"},
-			&cli.StringSliceFlag{Name: "fail-on", Usage: "of issues: end with code 6 if `LIMIT` holds, as in \"new>0\", " +
-				"\"grown>0\" or ISSUE-ID>5%; may be repeated"}),
+			&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"grown>0\" (errors, or " +
+				"issues, surely more frequent in B) or \"Vague>5%\" in B; of issues also \"new>0\"; may be repeated"}),
 		Action: func(ctx *cli.Context) error { return runDiff(ctx, e) },
 	}
 }
@@ -61,10 +62,11 @@ func runDiff(ctx *cli.Context, e *env) error {
 			return diffIssues(ctx, e, lists)
 		}
 	}
-	if ctx.IsSet("fail-on") {
-		return exit.Usagef("--fail-on is for issues: both files need a list, as erreval discover writes it")
-	}
 	look, err := readLookOptions(ctx, 2, 2, "two tagged files", openTaxonomy)
+	if err != nil {
+		return err
+	}
+	limits, err := readDiffLimits(ctx, look.Taxonomy)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,21 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return look.printRows(e, d)
+	return errors.Join(look.printRows(e, d), e.MissedGates(gate.CheckAll(limits, d.Counts(look.Taxonomy.NoError()))))
+}
+
+// readDiffLimits reads --fail-on for labels: names and codes of the taxonomy, and how shares may change.
+func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
+	limits, err := parseGates(ctx.StringSlice("fail-on"), t, report.Grown, report.Shrunk, issues.New, issues.Gone)
+	for _, l := range limits {
+		switch l.Subject {
+		case issues.New, issues.Gone:
+			err = exit.Usagef("--fail-on %q is for issues: both files need a list, as erreval discover writes it", l.Text)
+		case gate.Truncated:
+			err = exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
+		}
+	}
+	return limits, err
 }
 
 // listsOf are the lists of issues beside two files; nil where one has none.
@@ -139,5 +155,5 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(look.printRows(e, d), run.MissedGates(gate.CheckAll(limits, d.Counts())))
+	return errors.Join(look.printRows(e, d), e.MissedGates(gate.CheckAll(limits, d.Counts())))
 }

@@ -42,7 +42,7 @@ func statsCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "by",
 				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
-			failOnFlag(), overwriteFlag()),
+			failOnFlag("of each system by itself: "), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
 	}
 }
@@ -67,7 +67,7 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
-	missed := run.MissedGates(s.CheckGates(gates, look.Taxonomy.NoError()))
+	missed := e.MissedGates(s.CheckGates(gates, look.Taxonomy.NoError()))
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), missed)
 }
 

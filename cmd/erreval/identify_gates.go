@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,13 +25,13 @@ type gateOptions struct {
 	JUnit   string   // XML file, or ""
 }
 
-func failOnFlag() cli.Flag {
+func failOnFlag(of string) cli.Flag {
 	return &cli.StringSliceFlag{Name: "fail-on",
-		Usage: "end with code 6 if `LIMIT` holds, as in \"Factual Error>5%\", \"any>20%\" or \"untagged>0\"; may be repeated"}
+		Usage: of + "end with code 6 if `LIMIT` holds, as in \"Factual Error>5%\", \"any>20%\" or \"untagged>0\"; may be repeated"}
 }
 
 func gateFlags() []cli.Flag {
-	return []cli.Flag{failOnFlag(),
+	return []cli.Flag{failOnFlag(""),
 		&cli.StringFlag{Name: "summary", Usage: "write the closing summary as Markdown to `FILE`, replacing it"},
 		&cli.BoolFlag{Name: "github-summary",
 			Usage: "append the closing summary to the page of a GitHub step, $" + githubSummary},
@@ -61,13 +62,13 @@ func (o *gateOptions) check(e *env) error {
 	return errors.Join(append(errs, wholefile.RefuseIrregular(o.Summary), wholefile.RefuseIrregular(o.JUnit))...)
 }
 
-// parseGates reads the values of --fail-on.
-func parseGates(expressions []string, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
+// parseGates reads the values of --fail-on, which may also name more than labels.
+func parseGates(expressions []string, t *taxonomy.Taxonomy, more ...string) ([]gate.Gate, error) {
 	return run.ParseGates(expressions, func(name string) (string, bool) {
 		i, ok := t.Index(name)
 		if !ok {
-			return "", false
+			return name, slices.Contains(more, name)
 		}
 		return t.Types[i].Name, true
-	}, t.Labels())
+	}, append(t.Labels(), more...))
 }

@@ -12,10 +12,11 @@ import (
 
 // Subjects that are not labels.
 const (
-	Any       = "any"       // tagged rows with at least one error
-	Untagged  = "untagged"  // rows without a diagnosis
-	Truncated = "truncated" // tagged rows that were truncated
-	Rejected  = "rejected"  // lines that are no rows
+	Any       = "any"        // tagged rows with at least one error
+	Untagged  = "untagged"   // rows without a diagnosis
+	Truncated = "truncated"  // tagged rows that were truncated
+	Rejected  = "rejected"   // lines that could not be read
+	NotJudged = "not_judged" // tagged rows without what an error needs; of several errors, of the one with most
 )
 
 // Gate is one limit: the run fails when the expression holds.
@@ -50,8 +51,8 @@ func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	}
 	name, ok := parseSubject(m[1], label)
 	if !ok {
-		return Gate{}, fmt.Errorf("%q: there is no error type %q; besides error types there are %s, %s, %s and %s",
-			text, m[1], Any, Untagged, Truncated, Rejected)
+		return Gate{}, fmt.Errorf("%q: there is no error type %q; besides error types there are %s, %s, %s, %s and %s",
+			text, m[1], Any, Untagged, Truncated, NotJudged, Rejected)
 	}
 	g.Subject = name
 	return g, nil
@@ -62,7 +63,7 @@ func parseSubject(name string, label func(string) (string, bool)) (string, bool)
 		return found, true
 	}
 	switch lower := strings.ToLower(name); lower {
-	case Any, Untagged, Truncated, Rejected:
+	case Any, Untagged, Truncated, NotJudged, Rejected:
 		return lower, true
 	}
 	return "", false
@@ -83,24 +84,26 @@ type Counts struct {
 
 // Result is the result of a gate.
 type Result struct {
-	Gate   string   `json:"gate"`   // as written
-	Missed bool     `json:"missed"` // the expression holds, or cannot be decided
-	Rows   int      `json:"rows"`   // that it is about
-	Of     int      `json:"of"`     // rows (or lines) among which they were counted
-	Share  *float64 `json:"share"`  // Rows/Of; null if Of is 0
-	Limit  float64  `json:"limit"`  // share or rows
-	Reason string   `json:"reason"` // a sentence
+	Gate   string `json:"gate"`   // as written
+	Missed bool   `json:"missed"` // the expression holds, or cannot be decided
+	Rows   int    `json:"rows"`   // that it is about
+	Of     int    `json:"of"`     // rows (or lines) among which they were counted
+	// tagged rows besides, that lack what the error needs
+	NotJudged int      `json:"not_judged,omitempty"`
+	Share     *float64 `json:"share"`  // Rows/Of; null if Of is 0
+	Limit     float64  `json:"limit"`  // share or rows
+	Reason    string   `json:"reason"` // a sentence
 }
 
 // Check decides a gate. Without tagged rows nothing is known about labels: such a gate is missed.
 func (g Gate) Check(c Counts) Result {
 	n, of, what := g.countRows(c)
-	r := Result{Gate: g.Text, Rows: n, Of: of, Limit: g.Limit}
+	r := Result{Gate: g.Text, Rows: n, Of: of, NotJudged: c.NotJudged[g.Subject], Limit: g.Limit}
 	if of > 0 {
 		share := float64(n) / float64(of)
 		r.Share = &share
 	}
-	if of == 0 && (g.Share || what == cmp.Or(c.Unit, taggedRows)) {
+	if of == 0 && (g.Share || what == cmp.Or(c.Unit, taggedRows) || what == judgedRows) {
 		r.Missed, r.Reason = true, fmt.Sprintf("%s: there are no %s to count among", g.Subject, what)
 		return r
 	}
@@ -113,7 +116,10 @@ func (g Gate) Check(c Counts) Result {
 	return r
 }
 
-const taggedRows = "tagged rows"
+const (
+	taggedRows = "tagged rows"
+	judgedRows = "rows that were judged for it"
+)
 
 func (g Gate) countRows(c Counts) (n, of int, what string) {
 	switch g.Subject {
@@ -123,10 +129,20 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 		return c.Truncated, c.Tagged, taggedRows
 	case Untagged:
 		return c.Untagged, c.Rows, "rows"
+	case NotJudged:
+		most := 0
+		for _, n := range c.NotJudged {
+			most = max(most, n)
+		}
+		return most, c.Tagged, taggedRows
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
 	}
-	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], cmp.Or(c.Unit, taggedRows)
+	left := c.NotJudged[g.Subject]
+	if left > 0 {
+		return c.Labels[g.Subject], c.Tagged - left, judgedRows
+	}
+	return c.Labels[g.Subject], c.Tagged, cmp.Or(c.Unit, taggedRows)
 }
 
 // nearly is the tolerance for the rounding of decimal limits: 5% of 20 rows is 1 row.
@@ -150,6 +166,9 @@ func (g Gate) describeResult(r Result, value float64, what string) string {
 	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
 	if r.Share != nil {
 		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)
+	}
+	if r.NotJudged > 0 {
+		found += fmt.Sprintf(", %d not judged", r.NotJudged)
 	}
 	limit, by, scale := "%.4g", "%.4g", 1.0
 	if g.Share {

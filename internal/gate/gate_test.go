@@ -69,7 +69,7 @@ func TestParseFails(t *testing.T) {
 		"Vague>1.2.3":    "1.2.3 is no number",
 		"Vague>101%":     "a share is at most 1",
 		"Vague>5.5":      "a share is at most 1",
-		"Rude>5%":        `there is no error type "Rude"; besides error types there are any, untagged, truncated and rejected`,
+		"Rude>5%":        `there is no error type "Rude"; besides error types there are any, untagged, truncated, not_judged and rejected`,
 		"Vague>5%,any>1": `there is no error type "Vague>5%,any"`,
 	} {
 		_, err := Parse(text, label)

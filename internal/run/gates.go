@@ -53,10 +53,14 @@ func FitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) 
 			row.ID, d.Taxonomy, t.ID()))
 }
 
-// MissedGates is nil, or the error with exit code 6 that names what was missed and by how much.
-func MissedGates(results []gate.Result) error {
+// MissedGates is nil, or the error with exit code 6 that names what was missed and by how much. It says which limits hold
+// by some of the rows alone.
+func (p *Process) MissedGates(results []gate.Result) error {
 	var missed []string
 	for _, r := range results {
+		if !r.Missed && r.NotJudged > 0 {
+			p.Warn("--fail-on %q knows the rows that were judged alone: %s", r.Gate, r.Reason)
+		}
 		if r.Missed {
 			missed = append(missed, fmt.Sprintf("--fail-on %q: %s", r.Gate, r.Reason))
 		}

@@ -52,7 +52,7 @@ func uppercase(ctx context.Context, p *run.Process, o run.Options, limits ...str
 	if res.NothingRead() {
 		return res.Err
 	}
-	return errors.Join(res.Err, r.Incomplete(), run.MissedGates(r.CheckGates(gates, "")))
+	return errors.Join(res.Err, r.Incomplete(), r.MissedGates(r.CheckGates(gates, "")))
 }
 
 const rows = `{"id":"a","question":"Who built it?","answer":"Oke","passage":"Oke built it."}

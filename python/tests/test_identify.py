@@ -272,6 +272,12 @@ def test_results(model: str, tmp_path: Path) -> None:
         results.report(page)
     with pytest.raises(erreval.UsageError, match="the frame is not tagged"):
         erreval.Results(frame)
+    named = erreval.identify(frame.assign(labels="mine"), model=model, prefix="found_")
+    assert erreval.Results(named, prefix="found_").stats().equals(stats)
+    other = tagged.rename(columns={"question": "x", "passage": "y"})
+    with pytest.raises(erreval.UsageError, match="give erreval.Results columns="):
+        erreval.Results(other).stats()
+    assert erreval.Results(other, columns={"question": "x", "passage": "y"}).stats().equals(stats)
 
 
 def test_without_pandas_and_onnxruntime(model: str) -> None:

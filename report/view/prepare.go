@@ -345,7 +345,7 @@ func readCell(name string, raw json.RawMessage) (cell, bool) {
 	c := cell{name: name}
 	switch raw[0] {
 	case '"':
-		text := dataset.PlainText(raw)
+		text := strings.TrimSpace(dataset.PlainText(raw))
 		if text == "" {
 			return c, false
 		}

@@ -277,8 +277,8 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 
 // systemIn is the system that a column names.
 func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
-	name := dataset.ShortName(dataset.PlainText(raw))
-	if string(raw) == "null" || strings.TrimSpace(name) == "" {
+	name := dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw)))
+	if string(raw) == "null" || name == "" {
 		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
 	}
 	return name, nil

@@ -81,7 +81,7 @@ func (k *Rank) Run(ctx context.Context) error {
 	}
 	results := out.checkLimits(k.Ratings.Gates)
 	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Ratings.Plots.draw(out), k.print(out),
-		k.Process.WarnFaults(c.faults), run.MissedGates(results))
+		k.Process.WarnFaults(c.faults), k.Process.MissedGates(results))
 }
 
 // Compute reads the verdicts, rates and audits, and prints nothing. faults are the lines that are no rows.

@@ -289,7 +289,7 @@ func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 			d.Process.Warn("--fail-on %q: no issue has the id %s, so that 0 rows are counted", g.Text, g.Subject)
 		}
 	}
-	return errors.Join(d.publish(list), d.Process.WarnFaults(d.faults), d.incomplete(list), run.MissedGates(results))
+	return errors.Join(d.publish(list), d.Process.WarnFaults(d.faults), d.incomplete(list), d.Process.MissedGates(results))
 }
 
 // group sorts what was found into issues.

@@ -54,7 +54,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 	if res.Ended {
 		err = errors.Join(err, i.publish(sum))
 	}
-	return errors.Join(res.Err, err, asking, r.Incomplete(), run.MissedGates(sum.Gates))
+	return errors.Join(res.Err, err, asking, r.Incomplete(), r.MissedGates(sum.Gates))
 }
 
 // stage is what all identifiers have in common.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._program import run, task
-from ._rows import Answer, diagnoses_of, written
+from ._rows import Answer, diagnoses_of, unwrapped, written
 from ._tagger import Path as AnyPath
 from .errors import UsageError
 
@@ -21,7 +21,8 @@ class Results:
     """The rows of a frame that identify tagged; a notebook shows the errors of its systems.
 
     frame: as identify gave it, with whatever other columns; score's only where it was told nested=True.
-    taxonomy, columns: as identify was told. by: the column that tells systems apart; "system" where there is one.
+    taxonomy, columns, prefix, suffix: as identify was told; a column of one's own that has the name of one of identify's
+    is left out. by: the column that tells systems apart; "system" where there is one.
     """
 
     def __init__(
@@ -31,11 +32,16 @@ class Results:
         taxonomy: str | None = None,
         columns: Mapping[str, str] | None = None,
         by: str | None = None,
+        prefix: str = "",
+        suffix: str = "",
     ) -> None:
         self._task = task(taxonomy)
+        frame = unwrapped(frame, self._task, prefix, suffix)
         found = diagnoses_of(frame, self._task)
         if found is None:
-            raise UsageError("the frame is not tagged: give what erreval.identify gave, with its column names")
+            raise UsageError(
+                "the frame is not tagged: give what erreval.identify gave, and prefix= and suffix= as it was told"
+            )
         self.frame, self._found = frame, found
         self._by = by or ("system" if "system" in frame.columns else "none")
         self._options = ["--taxonomy", taxonomy] if taxonomy else []
@@ -81,7 +87,16 @@ class Results:
 
     def _run(self, command: str, *flags: str, more: list[str] | None = None) -> Any:
         with self._file() as path:
-            said = run(command, path, *(more or []), *flags, *self._options)
+            try:
+                said = run(command, path, *(more or []), *flags, *self._options)
+            except UsageError as e:
+                if "--map" not in str(e):
+                    raise
+                raise UsageError(
+                    'the frame has other names for the fields: give erreval.Results columns={"passage": "context", …}, '
+                    "as erreval.identify was told",
+                    2,
+                ) from e
         return json.loads(said) if "--json" in flags else None
 
     def _file(self) -> _Lines:

@@ -89,6 +89,17 @@ def written(frame: pd.DataFrame, known: Task) -> list[str]:
     return [c for c in ("labels", *likely, "status", "reason", "truncated", "not_judged") if c in frame.columns]
 
 
+def unwrapped(frame: pd.DataFrame, known: Task, prefix: str, suffix: str) -> pd.DataFrame:
+    """The frame with identify's columns under their own names; those of the user that are called so are left out."""
+    own = ["diagnosis", "labels", "status", "reason", "truncated", "not_judged"]
+    own += [f"p_{key}" for key in known.labels.values()]
+    there = {f"{prefix}{name}{suffix}": name for name in own if f"{prefix}{name}{suffix}" in frame.columns}
+    if not (prefix or suffix) or not there:
+        return frame
+    renamed: pd.DataFrame = frame.drop(columns=[c for c in own if c in frame.columns]).rename(columns=there)
+    return renamed
+
+
 def diagnoses_of(frame: pd.DataFrame, known: Task) -> list[Answer] | None:
     """What identify wrote into a frame, as diagnoses; None where it wrote nothing."""
     names = written(frame, known)
