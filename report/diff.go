@@ -363,7 +363,8 @@ const (
 )
 
 // Counts are the numbers that limits (--fail-on) check: the compared rows of B with each error type, and how many types
-// are Grown and Shrunk, by their p-values after Holm's correction. Rows are those in both files; Rejected are B's lines.
+// are Grown and Shrunk, by their p-values after Holm's correction. Rows are those in both files; Rejected are the lines
+// of B.
 func (d *Diff) Counts(noError string) gate.Counts {
 	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected,
 		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows or types",

@@ -14,7 +14,8 @@ func (d *Diff) Report() *Report {
 	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
-	r.Sections[0].Notes = []string{"p is corrected for the number of error types (Holm); that of rows without error is one test"}
+	r.Sections[0].Notes = []string{"p is corrected for the number of error types (Holm); that of rows without error " +
+		"is one test"}
 	for _, l := range d.Labels {
 		if l.NotJudged > 0 {
 			r.Sections[0].Notes = append(r.Sections[0].Notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
