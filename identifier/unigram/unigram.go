@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
@@ -119,11 +120,8 @@ func (e *Encoder) Append(dst []int32, text []byte, first bool) []int32 {
 	if !c.SplitSpace {
 		return e.metaspace(dst, text, prepend)
 	}
-	for len(text) > 0 {
-		word := text[:spaceAt(text)]
+	for word := range bytes.FieldsFuncSeq(text, unicode.IsSpace) {
 		dst = e.metaspace(dst, word, prepend)
-		text = text[len(word):]
-		text = text[leadingSpace(text):]
 	}
 	return dst
 }

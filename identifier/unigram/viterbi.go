@@ -81,11 +81,7 @@ func (e *Encoder) appendPath(dst []int32, text []byte) []int32 {
 // unknown appends what a run of unknown pieces becomes: the piece that it spells after all, its bytes, or the unknown
 // one.
 func (m *Model) unknown(dst []int32, text []byte) []int32 {
-	node := pieces.Root
-	for i := 0; i < len(text) && node != pieces.None; i++ {
-		node = m.trie.Step(node, text[i])
-	}
-	if node != pieces.None && m.trie.Value(node) != pieces.None {
+	if node := m.trie.Walk(pieces.Root, string(text)); node != pieces.None && m.trie.Value(node) != pieces.None {
 		return append(dst, m.trie.Value(node))
 	}
 	if m.bytes == nil {

@@ -4,6 +4,7 @@ import "unicode/utf8"
 
 // Classes gives every code point a byte: two levels, so that the planes nobody uses cost nothing.
 type Classes struct {
+	ascii  [utf8.RuneSelf]uint8
 	index  [(utf8.MaxRune + 1) / blockSize]uint16
 	blocks [][blockSize]uint8
 }
@@ -27,9 +28,21 @@ func (c *Classes) OrRune(class uint8, r rune) {
 		c.blocks = append(c.blocks, [blockSize]uint8{})
 	}
 	c.blocks[*at][r%blockSize] |= class
+	if r < utf8.RuneSelf {
+		c.ascii[r] |= class
+	}
 }
 
 // Of returns the class of a code point.
 func (c *Classes) Of(r rune) uint8 {
 	return c.blocks[c.index[uint32(r)/blockSize]][uint32(r)%blockSize]
+}
+
+// At returns the class and the size of the code point at text[i].
+func (c *Classes) At(text []byte, i int) (class uint8, size int) {
+	if b := text[i]; b < utf8.RuneSelf {
+		return c.ascii[b], 1
+	}
+	r, size := utf8.DecodeRune(text[i:])
+	return c.Of(r), size
 }
