@@ -38,7 +38,7 @@ func (o EmbedOptions) Validate() error {
 // Embedder turns texts into vectors: the mean of a text's tokens, special ones included, in the output of the encoder's
 // layer that the manifest names. Its methods may be called from several goroutines.
 type Embedder struct {
-	tokenizer  tokenfile.Tokenizer
+	tokenizer  *tokenfile.Tokenizer
 	start, end int64
 	segment    int64
 	max, size  int

@@ -16,7 +16,7 @@ import (
 
 // layout is how a model wants its input. Read-only, shared by encoders.
 type layout struct {
-	tokenizer       tokenfile.Tokenizer
+	tokenizer       *tokenfile.Tokenizer
 	text            bool     // one string with special tokens recognised, not fields apart
 	fields          []string // the model's
 	columns         []int    // the model's field to its place in Row.Values
@@ -112,7 +112,7 @@ func (l *layout) read(e Extent) map[string][]int {
 // Encoder turns rows into encodings. Each goroutine needs its own; Clone makes one.
 type Encoder struct {
 	layout  *layout
-	encoder tokenfile.Encoder
+	encoder *tokenfile.Encoder
 	ids     []int32
 	ends    []int // end of each field in ids
 	parts   []string
