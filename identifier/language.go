@@ -1,6 +1,7 @@
 package identifier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,10 +106,7 @@ func (l *languages) check(values []string) error {
 		}
 	}
 	text := words.First(dataset.LastTurn(values[longest]), lettersLooked)
-	if other := l.otherScript(text); other != "" {
-		return l.unread(longest, other)
-	}
-	if other := l.otherLanguage(text); other != "" {
+	if other := cmp.Or(l.otherScript(text), l.otherLanguage(text)); other != "" {
 		return l.unread(longest, other)
 	}
 	if len([]rune(text)) < lettersTelling {
@@ -123,10 +121,8 @@ func (l *languages) check(values []string) error {
 		return nil
 	}
 	judged := words.First(values[0], lettersLooked)
-	if other := l.otherScript(judged); other != "" {
-		return l.unread(0, other)
-	}
-	if other := l.short.otherLanguage(judged, 2); other != "" { // beside a long text that the model reads
+	// beside a long text that the model reads
+	if other := cmp.Or(l.otherScript(judged), l.short.otherLanguage(judged, 2)); other != "" {
 		return l.unread(0, other)
 	}
 	return nil

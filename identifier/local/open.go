@@ -129,8 +129,8 @@ func UnlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, erro
 
 // OpenEmbedder opens the part of a model's graph that gives vectors of texts, in a session of its own: identifying
 // costs nothing for it. A model that gives no vectors is a *models.UnfitError. The caller closes the runner.
-func (m *Machine) OpenEmbedder(ctx context.Context, model *models.Model, on ort.Options,
-	o identifier.EmbedOptions) (*identifier.Embedder, *ort.Runner, error) {
+func (m *Machine) OpenEmbedder(ctx context.Context, model *models.Model,
+	on ort.Options) (*identifier.Embedder, *ort.Runner, error) {
 	graph, err := UnlessInterrupted(ctx, model.EmbeddingGraph)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func (m *Machine) OpenEmbedder(ctx context.Context, model *models.Model, on ort.
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := identifier.NewEmbedder(model, runner, o)
+	e, err := identifier.NewEmbedder(model, runner)
 	if err != nil {
 		return nil, nil, errors.Join(&models.UnfitError{Err: err}, runner.Close())
 	}
