@@ -71,7 +71,7 @@ func cutNodes(data []byte, graph protobuf.Message, tensor string) ([]byte, error
 			if found {
 				return nil
 			}
-			made, err := nodeOutputs(f.Body)
+			made, err := f.Body.Texts(2) // NodeProto.output
 			if err != nil {
 				return err
 			}
@@ -95,19 +95,6 @@ func cutNodes(data []byte, graph protobuf.Message, tensor string) ([]byte, error
 		return nil, errors.New("its weights stand in a file of their own; vectors need a graph that holds them itself")
 	}
 	return append(out, castToOutput(tensor)...), nil
-}
-
-// nodeOutputs reads the outputs of a NodeProto: output = 2.
-func nodeOutputs(node protobuf.Message) (names []string, err error) {
-	err = node.Visit(func(f protobuf.Field) error {
-		if f.Number != 2 {
-			return nil
-		}
-		name, err := f.Body.Text()
-		names = append(names, name)
-		return err
-	})
-	return names, err
 }
 
 // castToOutput is the end of a graph: a node that gives tensor, whatever its precision, as float32 (NodeProto: input =

@@ -112,13 +112,9 @@ func (g *export) parse(model protobuf.Message) error {
 		case 5:
 			err = g.addTensor(f.Body, "")
 		case 11, 12:
-			to := map[int]*[]string{11: &g.inputs, 12: &g.outputs}[f.Number]
-			err = f.Body.Visit(func(f protobuf.Field) (err error) {
-				if f.Number == 1 {
-					*to, err = appendText(*to, f)
-				}
-				return err
-			})
+			to, names := map[int]*[]string{11: &g.inputs, 12: &g.outputs}[f.Number], []string(nil)
+			names, err = f.Body.Texts(1)
+			*to = append(*to, names...)
 		}
 		return err
 	})
