@@ -62,20 +62,12 @@ func (m *Machine) embedded(name string, t *taxonomy.Taxonomy) (fs.FS, error) {
 // fitting finds the model inside the program that fits a taxonomy; nil where there is none.
 func (m *Machine) fitting(t *taxonomy.Taxonomy) (fs.FS, *models.Manifest, error) {
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil || manifest.Fits(t) == nil {
 			return files, manifest, err
 		}
 	}
 	return nil, nil, nil
-}
-
-func readManifest(files fs.FS) (*models.Manifest, error) {
-	data, err := fs.ReadFile(files, models.ManifestFile)
-	if err != nil {
-		return nil, err
-	}
-	return models.ParseManifest(data)
 }
 
 // DefaultFor is the manifest of the model inside the program that fits a taxonomy; nil where there is none.
@@ -87,7 +79,7 @@ func (m *Machine) DefaultFor(t *taxonomy.Taxonomy) (*models.Manifest, error) {
 // Tasks are the built-in taxonomies that the models inside the program were trained on, in their order.
 func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +97,7 @@ func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
 // none.
 func (m *Machine) Trained(task string) (fs.FS, *models.Manifest, error) {
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil || strings.HasPrefix(manifest.Taxonomy, task+"@") {
 			return files, manifest, err
 		}
@@ -192,7 +184,7 @@ func (l *List) add(name string, m *models.Manifest) {
 func (m *Machine) ListModels() (List, error) {
 	var all List
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil {
 			return nil, err
 		}
