@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -92,10 +93,7 @@ func (p *pull) token() string { return strings.TrimSpace(p.Token) }
 
 // sendRequest sends one request. The answer's body ends with an error when nothing arrives for the stall time.
 func (p *pull) sendRequest(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
-	limit := stallTimeout
-	if p.stall > 0 {
-		limit = p.stall
-	}
+	limit := cmp.Or(p.stall, stallTimeout)
 	guard := &stallGuard{limit: limit}
 	ctx, guard.cancel = context.WithCancelCause(ctx)
 	guard.timer = time.AfterFunc(limit, func() { guard.cancel(fmt.Errorf("nothing arrived for %v", limit)) })

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/identifier/local"
@@ -18,6 +19,7 @@ import (
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/checkpoint"
 	"github.com/erreval/erreval/models/convert"
+	"github.com/erreval/erreval/models/hub"
 )
 
 type importer struct {
@@ -41,12 +43,11 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 	if r.to, err = r.prepareTarget(); err != nil {
 		return nil, err
 	}
-	r.draft, err = models.NewDraft(r.to, o.Overwrite)
-	if err == nil && len(r.draft.Left) > 0 {
-		r.log("removed what an import that was killed left: %s", strings.Join(r.draft.Left, ", "))
-	}
-	if err != nil {
+	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
 		return nil, err
+	}
+	if len(r.draft.Left) > 0 {
+		r.log("removed what an import that was killed left: %s", strings.Join(r.draft.Left, ", "))
 	}
 	defer func() {
 		if err != nil && ctx.Err() != nil {
@@ -239,4 +240,34 @@ func (r *importer) log(format string, args ...any) {
 	if r.o.Log != nil {
 		r.o.Log(format, args...)
 	}
+}
+
+// Pull fetches a checkpoint from a hub and imports it. what is ORG/NAME or ORG/NAME@REVISION. The client's Cache ""
+// means huggingface_hub's own. Pull sets the client's Select, and Source and Origin of o.
+func Pull(ctx context.Context, client hub.Client, what string, o Options) (*Report, error) {
+	// A pull may take long: check first what the import needs after it.
+	_, err := o.Machine.LocateLibrary(o.Library)
+	if err == nil && client.Cache == "" {
+		client.Cache, err = hub.CacheDir(o.Machine.Getenv)
+	}
+	if err != nil {
+		return nil, err
+	}
+	client.Select = selectWithCard
+	repo, revision, _ := strings.Cut(what, "@")
+	snapshot, err := client.Pull(ctx, repo, revision)
+	if err != nil {
+		return nil, err
+	}
+	o.Source, o.Origin = snapshot.Dir, snapshot.Repo+"@"+snapshot.Commit
+	return Import(ctx, o)
+}
+
+// selectWithCard fetches the model card too, which names the licence.
+func selectWithCard(names []string) ([]string, error) {
+	picked, err := hub.SelectModel(names)
+	if err == nil && slices.Contains(names, "README.md") {
+		picked = append(picked, "README.md")
+	}
+	return picked, err
 }
