@@ -30,7 +30,6 @@ type config struct {
 	ModelType     string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
 	ID2Label      map[string]string `json:"id2label"`
-	ProblemType   string            `json:"problem_type"`
 
 	HiddenSize   int64   `json:"hidden_size"`
 	Layers       int64   `json:"num_hidden_layers"`
@@ -229,14 +228,6 @@ func (c *config) labels(n int64) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// maxTokens is the longest input: with an offset, positions up to pad_token_id cannot be used.
-func (c *config) maxTokens(f family) int {
-	if f.offset {
-		return int(c.Positions - *c.Pad - 1)
-	}
-	return int(c.Positions)
 }
 
 // family says how the checkpoints of a model_type differ: names of tensors, and what transformers assumes where the

@@ -48,20 +48,15 @@ func (o Options) Validate() error {
 	return errors.Join(f...)
 }
 
-// Result describes a graph that was written.
+// Result describes a graph that was written, beside what config.json says.
 type Result struct {
-	Architecture string   // model_type, as in "xlm-roberta"
-	HiddenSize   int      // width of the encoder
-	Layers       int      // depth of the encoder
-	Labels       []string // id2label, in the order of the logits; "LABEL_0" … where the checkpoint names none
-	Problem      string   // problem_type of config.json; "" where it says nothing
-	MaxTokens    int      // longest input, special tokens included
-	Inputs       []string // int64 [batch, sequence]
-	Output       string   // float32 [batch, labels]
-	Hidden       string   // tensor of the middle layer's output, [batch, sequence, HiddenSize]; "" where there is none
-	HiddenLayer  int      // that layer, from 1 on
-	Head         string   // layers of the head, as in "dense+tanh+out_proj"
-	Notes        []string // tensors that were left out, and what Convert assumed
+	Labels      []string // id2label, in the order of the logits; "LABEL_0" … where the checkpoint names none
+	Inputs      []string // int64 [batch, sequence]
+	Output      string   // float32 [batch, labels]
+	Hidden      string   // tensor of the middle layer's output, [batch, sequence, hidden_size]; "" where there is none
+	HiddenLayer int      // that layer, from 1 on
+	Head        string   // layers of the head, as in "dense+tanh+out_proj"
+	Notes       []string // tensors that were left out, and what Convert assumed
 }
 
 // Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or
@@ -116,13 +111,8 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 		b.values = protobuf.AppendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
 	}
 	b.values = protobuf.AppendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
-	return b, &Result{
-		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels,
-		Problem:   c.ProblemType,
-		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output,
-		Hidden: b.hidden, HiddenLayer: b.hiddenLayer, Head: h.name, Notes: append(b.headNotes(h),
-			b.leftOut()...),
-	}, nil
+	return b, &Result{Labels: labels, Inputs: b.inputs(), Output: output, Hidden: b.hidden, HiddenLayer: b.hiddenLayer,
+		Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...)}, nil
 }
 
 // leftOut names the tensors that the graph does not use.

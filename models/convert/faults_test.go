@@ -309,8 +309,8 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(r.Labels) != 5 || r.MaxTokens < 1 {
-			t.Errorf("%d labels, %d tokens", len(r.Labels), r.MaxTokens)
+		if len(r.Labels) != 5 {
+			t.Errorf("%d labels", len(r.Labels))
 		}
 		b.placeTensors(math.MaxInt64)
 		var out bytes.Buffer

@@ -15,9 +15,9 @@ import (
 func TestResult(t *testing.T) {
 	_, r := converted(t, "roberta", DefaultOptions())
 	want := &Result{
-		Architecture: "roberta", HiddenSize: 32, Layers: 2, Labels: []string{"type 0", "type 1", "type 2",
+		Labels: []string{"type 0", "type 1", "type 2",
 			"type 3", "type 4"},
-		Problem: "multi_label_classification", MaxTokens: 40, Inputs: []string{"input_ids",
+		Inputs: []string{"input_ids",
 			"attention_mask"}, Output: "logits",
 		Hidden: "LayerNormalization_25", HiddenLayer: 1, Head: "dense+tanh+out_proj",
 	}
@@ -25,7 +25,7 @@ func TestResult(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", r, want)
 	}
 	_, r = converted(t, "bert", DefaultOptions())
-	if got := strings.Join(r.Inputs, " "); got != "input_ids attention_mask token_type_ids" || r.MaxTokens != 40 ||
+	if got := strings.Join(r.Inputs, " "); got != "input_ids attention_mask token_type_ids" ||
 		r.Head != "pooler+classifier" {
 		t.Errorf("%+v", r)
 	}

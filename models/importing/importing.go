@@ -152,14 +152,14 @@ func (r *importer) convertCheckpoint(ctx context.Context) error {
 	if err != nil {
 		return models.UnfitErrorf("%s: %w", r.o.Source, err)
 	}
-	return r.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
+	return r.writeGraphs(ctx, *c, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Convert(ctx, r.o.Source, to, o)
 	})
 }
 
-// writeGraphs writes the graph that convert makes into the draft, and also an fp32 graph if the first has another
+// writeGraphs writes the graph that convert makes of c into the draft, and also an fp32 graph if the first has another
 // precision.
-func (r *importer) writeGraphs(ctx context.Context,
+func (r *importer) writeGraphs(ctx context.Context, c models.Classifier,
 	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
 	r.log("converting %s to %s", r.o.Source, o.Precision)
@@ -178,16 +178,11 @@ func (r *importer) writeGraphs(ctx context.Context,
 		}
 	}
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
-	return r.describeDraft(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
-		Layers: result.Layers, Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens,
-		Inputs: result.Inputs, Output: result.Output, Embedding: embeddingOf(result)})
-}
-
-func embeddingOf(r *convert.Result) *models.Embedding {
-	if r.Hidden == "" {
-		return nil
+	c.Labels, c.Inputs, c.Output = result.Labels, result.Inputs, result.Output
+	if result.Hidden != "" {
+		c.Embedding = &models.Embedding{Tensor: result.Hidden, Layer: result.HiddenLayer, Size: c.HiddenSize}
 	}
-	return &models.Embedding{Tensor: r.Hidden, Layer: r.HiddenLayer, Size: r.HiddenSize}
+	return r.describeDraft(ctx, &c)
 }
 
 func (r *importer) copyModel() error {
