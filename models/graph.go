@@ -67,15 +67,10 @@ func readWeight(tensor protobuf.Message, weights, files map[string]bool) error {
 			weights[name] = true
 			return err
 		case 13:
-			var entry [3]string
-			err := f.Body.Visit(func(f protobuf.Field) (err error) {
-				if f.Number == 1 || f.Number == 2 {
-					entry[f.Number], err = f.Body.Text()
-				}
-				return err
-			})
-			if entry[1] == "location" {
-				files[entry[2]] = true
+			entry := map[string]string{}
+			err := f.Body.Entry(entry)
+			if file, ok := entry["location"]; ok {
+				files[file] = true
 			}
 			return err
 		}

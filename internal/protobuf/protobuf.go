@@ -65,6 +65,19 @@ func (m Message) Texts(number int) (texts []string, err error) {
 	return texts, err
 }
 
+// Entry puts m into a map, if it is an entry of one: key = 1, value = 2.
+func (m Message) Entry(to map[string]string) error {
+	key, err := m.Texts(1)
+	if err != nil {
+		return err
+	}
+	value, err := m.Texts(2)
+	if len(key) == 1 && len(value) == 1 {
+		to[key[0]] = value[0]
+	}
+	return err
+}
+
 // Text is m as a string.
 func (m Message) Text() (string, error) {
 	if m.Size() > longestText {
