@@ -301,20 +301,15 @@ func (r *batchRunner) computeLogits(ctx context.Context, items []*item) error {
 // fillInput lays items out as rows of the first one's length, which is the longest.
 func (r *batchRunner) fillInput(items []*item) {
 	pad, _ := r.id.padding()
-	width := len(items[0].ids)
-	n := len(items) * width
 	in := &r.in
-	in.Width = width
-	in.IDs, in.Mask, in.Types = slices.Grow(in.IDs[:0], n)[:n], slices.Grow(in.Mask[:0],
-		n)[:n], slices.Grow(in.Types[:0], n)[:n]
-	for row, it := range items {
-		at := row * width
-		for i := range width {
+	in.Width, in.IDs, in.Mask, in.Types = len(items[0].ids), in.IDs[:0], in.Mask[:0], in.Types[:0]
+	for _, it := range items {
+		for i := range in.Width {
+			id, mask, segment := pad, int64(0), int64(0)
 			if i < len(it.ids) {
-				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = int64(it.ids[i]), 1, int64(it.types[i])
-			} else {
-				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = pad, 0, 0
+				id, mask, segment = int64(it.ids[i]), 1, int64(it.types[i])
 			}
+			in.IDs, in.Mask, in.Types = append(in.IDs, id), append(in.Mask, mask), append(in.Types, segment)
 		}
 	}
 }

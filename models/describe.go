@@ -229,7 +229,11 @@ func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels
 				option, text)
 		}
 		if !named {
-			setAll(all, t, labels, p)
+			for _, label := range labels {
+				if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+					all[t.Types[i].Name] = p
+				}
+			}
 			continue
 		}
 		i, ok := t.Index(name)
@@ -245,12 +249,4 @@ func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels
 	}
 	maps.Copy(all, byLabel)
 	return all, nil
-}
-
-func setAll(thresholds map[string]float64, t *taxonomy.Taxonomy, labels []string, p float64) {
-	for _, label := range labels {
-		if i, ok := t.Index(label); ok && !t.Types[i].NoError {
-			thresholds[t.Types[i].Name] = p
-		}
-	}
 }

@@ -61,9 +61,9 @@ func (m *Machine) LocateCUDA() (nativelib.CUDA, error) {
 
 // explainLoad says what to do about a library that does not load.
 func explainLoad(err error) error {
-	var failed *ort.LoadError
+	failed, ok := errors.AsType[*ort.LoadError](err)
 	switch {
-	case !errors.As(err, &failed):
+	case !ok:
 		return err
 	case failed.Path == nativelib.Driver:
 		return fmt.Errorf("there is no NVIDIA driver: %w; CUDA 13 needs driver 580 or newer: install it and check that "+
@@ -121,19 +121,15 @@ type InstallOptions struct {
 	Force  bool   // fetch again even if it is there
 	CUDA   bool   // the CUDA build with its libraries
 
-	// Log is called with a line for each step, Warn with what prevents the use of the library. nil is silent.
-	Log, Warn func(format string, args ...any)
+	Log  func(format string, args ...any) // is called with a line for each step; nil is silent
+	Warn func(format string, args ...any) // is called with what prevents the use of the library
 }
 
 // Install installs ONNX Runtime into the cache, checks that it can be loaded, and returns the library's path. If the
 // environment names a library, it fetches nothing.
 func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, err error) {
-	silent := func(string, ...any) {}
 	if o.Log == nil {
-		o.Log = silent
-	}
-	if o.Warn == nil {
-		o.Warn = silent
+		o.Log = func(string, ...any) {}
 	}
 	if o.CUDA {
 		return m.installCUDA(ctx, o)

@@ -161,8 +161,7 @@ func checkDevice(library, device, next string) Finding {
 
 // cudaRemedy is the next command after a fault of the CUDA build.
 func cudaRemedy(fault error) string {
-	var failed *ort.LoadError
-	if errors.As(fault, &failed) && failed.Path == nativelib.Driver {
+	if failed, ok := errors.AsType[*ort.LoadError](fault); ok && failed.Path == nativelib.Driver {
 		return "nvidia-smi"
 	}
 	return "erreval setup --cuda"

@@ -50,8 +50,7 @@ func (r *importer) optimizeGraph(ctx context.Context, c models.Classifier) (err 
 	if err == nil {
 		err = fused.compareGraphs(ctx, r)
 	}
-	var not *convert.NotRecognized
-	if errors.As(err, &not) {
+	if not, ok := errors.AsType[*convert.NotRecognized](err); ok {
 		r.report.Notes = []string{not.Error() + "; the graph is used as it is"}
 		return nil
 	}
