@@ -143,16 +143,17 @@ func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, err
 
 // wantedNames applies the user's spec to the checkpoint's names.
 func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, error) {
-	var names []string
-	switch parts := splitList(spec); {
+	names := strings.Split(spec, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	switch {
 	case spec == "":
 		return given, nil
 	case spec == "taxonomy":
 		names = t.Labels()
 	case strings.Contains(spec, "="):
-		return renameLabels(given, parts)
-	default:
-		names = parts
+		return renameLabels(given, names)
 	}
 	if len(names) != len(given) {
 		return nil, fmt.Errorf("--labels %s names %d error types, but the model has %d labels (%s); name one for each, or "+
@@ -160,14 +161,6 @@ func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, e
 			spec, len(names), len(given), strings.Join(given, ", "), given[0])
 	}
 	return names, nil
-}
-
-func splitList(list string) []string {
-	parts := strings.Split(list, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return parts
 }
 
 func renameLabels(given, pairs []string) ([]string, error) {
