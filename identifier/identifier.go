@@ -110,7 +110,8 @@ func (o Options) Validate() error {
 		"read words is %d; give %d to %d, or %d for the whole field", w, models.MinWindow, models.MaxWindow, WholeField)
 	require(o.RowTimeout >= 0, "row timeout is %v; give a time, or 0 for no limit", o.RowTimeout)
 	require(o.Window >= 1, "window is %d; give at least 1", o.Window)
-	require(o.BatchTokens >= 0, "batch tokens is %d; give 0 for one row at a time, or the tokens of a batch", o.BatchTokens)
+	require(o.BatchTokens >= 0, "batch tokens is %d; give 0 for one row at a time, or the tokens of a batch",
+		o.BatchTokens)
 	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
 		p := o.Thresholds[label]
 		require(p >= 0 && p <= 1, "threshold of %q is %v; it must lie in 0..1", label, p)

@@ -65,7 +65,8 @@ func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantize
 // addQuantized adds the codes that write makes of a weight, and behind them the scales, which write sets.
 func (b *builder) addQuantized(name string, dims, scaleDims []int64, scales []float32,
 	write func(*emitter, []float32)) quantized {
-	return quantized{b.addWeight(name, codesEnding, elemInt8, dims, write), b.addFloats(name+scaleEnding, scaleDims, scales)}
+	return quantized{b.addWeight(name, codesEnding, elemInt8, dims, write),
+		b.addFloats(name+scaleEnding, scaleDims, scales)}
 }
 
 // restored is the matrix as float numbers. The runtime computes it once, when it loads the graph.
