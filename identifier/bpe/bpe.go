@@ -26,23 +26,17 @@ type Model struct {
 	scanner scanner
 	bytes   [256]int32 // id of a single byte, none if the vocabulary lacks it
 	unk     int32
-	pairs   map[[2]int32]pair
+	pairs   pairs
 	merged  []int32          // what the two tokens of a merge become, by rank
 	whole   *pieces.Table    // pieces that become one token
 	long    map[string]int32 // those that are too long for the table
-}
-
-// pair is the merge of two ids.
-type pair struct {
-	rank int32
-	id   int32 // what the two become
 }
 
 const none = int32(-1)
 
 // New checks the merges against the vocabulary. Its errors name the token or the merge at fault.
 func New(c Config) (*Model, error) {
-	m := &Model{config: c, scanner: scanner{classes()}, unk: none, pairs: make(map[[2]int32]pair, len(c.Merges))}
+	m := &Model{config: c, scanner: scanner{classes()}, unk: none, pairs: newPairs(len(c.Merges))}
 	if err := m.setBytes(); err != nil {
 		return nil, err
 	}
@@ -85,7 +79,7 @@ func (m *Model) addMerge(tokens [2]string) error {
 		}
 		ids[i] = id
 	}
-	m.pairs[[2]int32{ids[0], ids[1]}] = pair{int32(len(m.merged)), ids[2]}
+	*m.pairs.find(ids[0], ids[1]) = pair{ids[0], ids[1], int32(len(m.merged)), ids[2]}
 	m.merged = append(m.merged, ids[2])
 	return nil
 }
