@@ -3,9 +3,7 @@ package identifier
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -81,11 +79,7 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 			return nil
 		})
 	}
-	err := emitInOrder(queue, held, emit, cancel)
-	if readErr := g.Wait(); err == nil {
-		err = readErr
-	}
-	return err
+	return cmp.Or(emitInOrder(queue, held, emit, cancel), g.Wait())
 }
 
 // feeder fills windows with rows and hands them over. The queue cannot fill up for good: it holds two windows, so its
@@ -149,23 +143,6 @@ func (f *feeder) add(ctx context.Context, row *dataset.Row) bool {
 		f.handOver()
 	}
 	return true
-}
-
-// eachRow gives the rows of next to take until next ends, take tells false or ctx ends.
-func eachRow(ctx context.Context, next func() (*dataset.Row, error), take func(*dataset.Row) bool) error {
-	for ctx.Err() == nil {
-		row, err := next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !take(row) {
-			break
-		}
-	}
-	return ctx.Err()
 }
 
 // feedPromptly hands over what there is where nothing is computed. While rows come faster than they are computed,
@@ -234,11 +211,11 @@ func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *ite
 		j.finish(nil, ctx.Err())
 		return nil
 	}
-	if err := id.readable(j.row.Values); err != nil {
-		j.finish(id.untagged(err), nil)
-		return nil
+	err := id.readable(j.row.Values)
+	var e *Encoding
+	if err == nil {
+		e, err = enc.Encode(j.row.Values)
 	}
-	e, err := enc.Encode(j.row.Values)
 	if err != nil {
 		j.finish(id.untagged(err), nil)
 		return nil
@@ -324,20 +301,15 @@ func (r *batchRunner) computeLogits(ctx context.Context, items []*item) error {
 // fillInput lays items out as rows of the first one's length, which is the longest.
 func (r *batchRunner) fillInput(items []*item) {
 	pad, _ := r.id.padding()
-	width := len(items[0].ids)
-	n := len(items) * width
 	in := &r.in
-	in.Width = width
-	in.IDs, in.Mask, in.Types = slices.Grow(in.IDs[:0], n)[:n], slices.Grow(in.Mask[:0],
-		n)[:n], slices.Grow(in.Types[:0], n)[:n]
-	for row, it := range items {
-		at := row * width
-		for i := range width {
+	in.Width, in.IDs, in.Mask, in.Types = len(items[0].ids), in.IDs[:0], in.Mask[:0], in.Types[:0]
+	for _, it := range items {
+		for i := range in.Width {
+			id, mask, segment := pad, int64(0), int64(0)
 			if i < len(it.ids) {
-				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = int64(it.ids[i]), 1, int64(it.types[i])
-			} else {
-				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = pad, 0, 0
+				id, mask, segment = int64(it.ids[i]), 1, int64(it.types[i])
 			}
+			in.IDs, in.Mask, in.Types = append(in.IDs, id), append(in.Mask, mask), append(in.Types, segment)
 		}
 	}
 }

@@ -2,9 +2,9 @@ package identifier
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,37 +19,20 @@ type HiddenRunner interface {
 	RunHidden(ctx context.Context, in Input, hidden []float32) error
 }
 
-// EmbedOptions change how texts become vectors.
-type EmbedOptions struct {
-	Workers int // texts computed at a time, at least 1
-}
-
-// DefaultEmbedOptions is one worker a core.
-func DefaultEmbedOptions() EmbedOptions { return EmbedOptions{Workers: runtime.GOMAXPROCS(0)} }
-
-// Validate reports every fault of o.
-func (o EmbedOptions) Validate() error {
-	if o.Workers < 1 || o.Workers > MaxWorkers {
-		return fmt.Errorf("workers is %d; give 1 to %d", o.Workers, MaxWorkers)
-	}
-	return nil
-}
-
 // Embedder turns texts into vectors: the mean of a text's tokens, special ones included, in the output of the encoder's
 // layer that the manifest names. Its methods may be called from several goroutines.
 type Embedder struct {
-	tokenizer  tokenfile.Tokenizer
+	tokenizer  *tokenfile.Tokenizer
 	start, end int64
 	segment    int64
 	max, size  int
 	runner     HiddenRunner
-	options    EmbedOptions
 }
 
 // NewEmbedder makes an embedder of a model whose manifest names an embedding. The runner runs its EmbeddingGraph; the
 // caller closes it.
-func NewEmbedder(m *models.Model, r HiddenRunner, o EmbedOptions) (*Embedder, error) {
-	if err := errors.Join(o.Validate(), m.Manifest.Validate()); err != nil {
+func NewEmbedder(m *models.Model, r HiddenRunner) (*Embedder, error) {
+	if err := m.Manifest.Validate(); err != nil {
 		return nil, err
 	}
 	if m.Manifest.Embedding == nil {
@@ -59,24 +42,17 @@ func NewEmbedder(m *models.Model, r HiddenRunner, o EmbedOptions) (*Embedder, er
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", m.Source, err)
 	}
-	e := &Embedder{tokenizer: tok, max: m.Manifest.MaxTokens, size: m.Manifest.Embedding.Size, runner: r, options: o}
+	e := &Embedder{tokenizer: tok, max: m.Manifest.MaxTokens, size: m.Manifest.Embedding.Size, runner: r}
 	if len(m.Manifest.Segments) > 0 {
 		e.segment = m.Manifest.Segments[0]
 	}
-	for to, token := range map[*int64]string{&e.start: m.Manifest.Start, &e.end: m.Manifest.End} {
-		id, ok := tok.ID(token)
-		if !ok {
-			return nil, fmt.Errorf("model %s does not fit: its tokenizer has no token %q; correct start and end in %s",
-				m.Source, token, models.ManifestFile)
-		}
-		*to = int64(id)
-	}
-	return e, nil
+	return e, findTokens(m, tok, "start and end", map[*int64]string{&e.start: m.Manifest.Start, &e.end: m.Manifest.End})
 }
 
 // Embed gives one vector a text, in the order of texts, each of the size that the model's manifest names. It does not
 // depend on the other texts. A text longer than the model can see is cut at its end. A text that is not UTF-8 is an
-// error, as is one that the model fails at; the error names its place. When ctx ends, its error is returned.
+// error, as is one that the model fails at; the error names its place. When ctx ends, its error is returned. As many
+// texts are computed at a time as there are cores.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	tokens, err := e.tokenize(texts)
 	if err != nil {
@@ -84,10 +60,11 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	}
 	out := make([][]float32, len(texts))
 	jobs, ctx := errgroup.WithContext(ctx)
-	for w := range e.options.Workers {
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
 		jobs.Go(func() error {
 			b := &embedBuffer{}
-			for i := w; i < len(texts); i += e.options.Workers {
+			for i := w; i < len(texts); i += workers {
 				v, err := e.embed(ctx, b, tokens[i])
 				if err != nil && ctx.Err() != nil {
 					return ctx.Err()
@@ -112,7 +89,7 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 		if ids, err = encoder.Append(ids[:0], text, false); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i+1, err)
 		}
-		out[i] = append([]int32(nil), ids[:min(len(ids), e.max-2)]...)
+		out[i] = slices.Clone(ids[:min(len(ids), e.max-2)])
 	}
 	return out, nil
 }
@@ -128,10 +105,7 @@ type embedBuffer struct {
 func (e *Embedder) embed(ctx context.Context, b *embedBuffer, ids []int32) ([]float32, error) {
 	b.fill(ids, e)
 	n := b.in.Width * e.size
-	if cap(b.hidden) < n {
-		b.hidden = make([]float32, n)
-	}
-	b.hidden = b.hidden[:n]
+	b.hidden = slices.Grow(b.hidden[:0], n)[:n]
 	if err := e.runner.RunHidden(ctx, b.in, b.hidden); err != nil {
 		return nil, err
 	}
@@ -153,9 +127,7 @@ func (b *embedBuffer) fill(ids []int32, e *Embedder) {
 
 // mean is that of the tokens' vectors.
 func (b *embedBuffer) mean(size int) []float32 {
-	if len(b.sum) < size {
-		b.sum = make([]float64, size)
-	}
+	b.sum = slices.Grow(b.sum[:0], size)[:size]
 	clear(b.sum)
 	for token := range b.in.Width {
 		for k, x := range b.hidden[token*size : (token+1)*size] {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -38,13 +39,13 @@ func embeddings(t *testing.T) *embeddingWitness {
 	return w
 }
 
-func newEmbedder(t *testing.T, m *models.Model, o identifier.EmbedOptions) *identifier.Embedder {
+func newEmbedder(t *testing.T, m *models.Model) *identifier.Embedder {
 	t.Helper()
 	graph, err := m.EmbeddingGraph()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := identifier.NewEmbedder(m, orttest.Runner(t, graph, m.Manifest.Inputs, models.EmbeddingOutput), o)
+	e, err := identifier.NewEmbedder(m, orttest.Runner(t, graph, m.Manifest.Inputs, models.EmbeddingOutput))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +71,9 @@ func TestEmbed(t *testing.T) {
 		tolerance float64
 	}{{bert, w.Bert.Vectors, 1e-4}, {standard, w.Default.Vectors, 5e-2}} {
 		for _, workers := range []int{1, 3} {
-			e := newEmbedder(t, c.model, identifier.EmbedOptions{Workers: workers})
-			got, err := e.Embed(t.Context(), w.Texts)
+			before := runtime.GOMAXPROCS(workers)
+			got, err := newEmbedder(t, c.model).Embed(t.Context(), w.Texts)
+			runtime.GOMAXPROCS(before)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +104,7 @@ func TestEmbedKeepsOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEmbedder(t, m, identifier.EmbedOptions{Workers: 2})
+	e := newEmbedder(t, m)
 	texts := []string{"one", "two words", "three words here", "four"}
 	all, err := e.Embed(t.Context(), texts)
 	if err != nil {
@@ -137,7 +139,7 @@ func TestEmbedFails(t *testing.T) {
 			return ctx.Err()
 		}
 		return broken
-	}), identifier.DefaultEmbedOptions())
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +153,8 @@ func TestEmbedFails(t *testing.T) {
 	if _, err := e.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := identifier.NewEmbedder(m, nil, identifier.EmbedOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "workers is 0") {
-		t.Errorf("options: %v", err)
-	}
 	m.Manifest.Embedding = nil
-	if _, err := identifier.NewEmbedder(m, nil, identifier.DefaultEmbedOptions()); !errors.Is(err, models.ErrNoEmbedding) {
+	if _, err := identifier.NewEmbedder(m, nil); !errors.Is(err, models.ErrNoEmbedding) {
 		t.Errorf("a model without: %v", err)
 	}
 }
@@ -170,8 +168,7 @@ func BenchmarkEmbed(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := identifier.NewEmbedder(m, orttest.Runner(b, graph, m.Manifest.Inputs, models.EmbeddingOutput),
-		identifier.DefaultEmbedOptions())
+	e, err := identifier.NewEmbedder(m, orttest.Runner(b, graph, m.Manifest.Inputs, models.EmbeddingOutput))
 	if err != nil {
 		b.Fatal(err)
 	}

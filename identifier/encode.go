@@ -16,7 +16,7 @@ import (
 
 // layout is how a model wants its input. Read-only, shared by encoders.
 type layout struct {
-	tokenizer       tokenfile.Tokenizer
+	tokenizer       *tokenfile.Tokenizer
 	text            bool     // one string with special tokens recognised, not fields apart
 	fields          []string // the model's
 	columns         []int    // the model's field to its place in Row.Values
@@ -49,16 +49,21 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	for _, field := range f.Fields {
 		l.columns = append(l.columns, slices.Index(t.FieldNames(), field))
 	}
-	for to, token := range map[*int64]string{&l.start: f.Start, &l.sep: f.Separator, &l.end: f.End} {
+	return l, findTokens(m, tok, "start, separator and end",
+		map[*int64]string{&l.start: f.Start, &l.sep: f.Separator, &l.end: f.End})
+}
+
+// findTokens sets the ids of tokens; keys are those of the manifest that name them.
+func findTokens(m *models.Model, tok *tokenfile.Tokenizer, keys string, tokens map[*int64]string) error {
+	for to, token := range tokens {
 		id, ok := tok.ID(token)
 		if !ok {
-			return nil, fmt.Errorf("model %s does not fit: its tokenizer has no token %q; "+
-				"correct start, separator and end in %s",
-				m.Source, token, models.ManifestFile)
+			return fmt.Errorf("model %s does not fit: its tokenizer has no token %q; correct %s in %s", m.Source, token, keys,
+				models.ManifestFile)
 		}
 		*to = int64(id)
 	}
-	return l, nil
+	return nil
 }
 
 // setWindow changes how much is read, as Options.ReadWords says.
@@ -109,10 +114,10 @@ func (l *layout) read(e Extent) map[string][]int {
 	return map[string][]int{l.fields[l.windowed]: slices.Clone(e.Read)}
 }
 
-// Encoder turns rows into encodings. Each goroutine needs its own; Clone makes one.
+// Encoder turns rows into encodings. Each goroutine needs its own.
 type Encoder struct {
 	layout  *layout
-	encoder tokenfile.Encoder
+	encoder *tokenfile.Encoder
 	ids     []int32
 	ends    []int // end of each field in ids
 	parts   []string
@@ -133,9 +138,6 @@ func (l *layout) newEncoder() *Encoder {
 		parts: make([]string, len(l.columns)),
 		out:   Encoding{Extent: Extent{Cut: make([]int, len(l.columns))}}}
 }
-
-// Clone makes an encoder of the same model for another goroutine.
-func (e *Encoder) Clone() *Encoder { return e.layout.newEncoder() }
 
 // Token is the text of an id.
 func (e *Encoder) Token(id int64) string { return e.layout.tokenizer.Token(int32(id)) }
@@ -303,4 +305,32 @@ func (e *Encoder) countCut(joined string, keep int) (err error) {
 		begin = end + 1
 	}
 	return nil
+}
+
+// Tokens is what a model sees of a row.
+type Tokens struct {
+	ID        string         `json:"id"` // of the row
+	IDs       []int64        `json:"ids"`
+	Tokens    []string       `json:"tokens"`
+	Truncated map[string]int `json:"truncated"` // field to tokens cut
+	// field to the parts of it that are read, as in dataset.Diagnosis; absent where all of it is
+	Read map[string][]int `json:"read,omitempty"`
+}
+
+// String is the tokens on one line.
+func (t *Tokens) String() string {
+	return fmt.Sprintf("%s: %d tokens: %s", t.ID, len(t.IDs), strings.Join(t.Tokens, " "))
+}
+
+// Tokens encodes a row and names its tokens. The IDs hold until the encoder's next row.
+func (e *Encoder) Tokens(row *dataset.Row) (*Tokens, error) {
+	encoded, err := e.Encode(row.Values)
+	if err != nil {
+		return nil, fmt.Errorf("row %s: %w", row.ID, err)
+	}
+	out := &Tokens{ID: row.ID, IDs: encoded.IDs, Truncated: e.Truncated(), Read: e.Read()}
+	for _, id := range encoded.IDs {
+		out.Tokens = append(out.Tokens, e.Token(id))
+	}
+	return out, nil
 }

@@ -98,30 +98,23 @@ func DefaultOptions() Options {
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Workers < 1 {
-		errs = append(errs, fmt.Errorf("workers is %d; give at least 1", o.Workers))
-	}
-	if o.Workers > MaxWorkers {
-		errs = append(errs, fmt.Errorf("workers is %d; give at most %d", o.Workers, MaxWorkers))
-	}
-	if w := o.ReadWords; w != 0 && w != WholeField && (w < models.MinWindow || w > models.MaxWindow) {
-		errs = append(errs, fmt.Errorf("read words is %d; give %d to %d, or %d for the whole field", w, models.MinWindow,
-			models.MaxWindow, WholeField))
-	}
-	if o.RowTimeout < 0 {
-		errs = append(errs, fmt.Errorf("row timeout is %v; give a time, or 0 for no limit", o.RowTimeout))
-	}
-	if o.Window < 1 {
-		errs = append(errs, fmt.Errorf("window is %d; give at least 1", o.Window))
-	}
-	if o.BatchTokens < 0 {
-		errs = append(errs, fmt.Errorf("batch tokens is %d; give 0 for one row at a time, or the tokens of a batch",
-			o.BatchTokens))
-	}
-	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
-		if p := o.Thresholds[label]; !(p >= 0 && p <= 1) {
-			errs = append(errs, fmt.Errorf("threshold of %q is %v; it must lie in 0..1", label, p))
+	require := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
+	}
+	require(o.Workers >= 1, "workers is %d; give at least 1", o.Workers)
+	require(o.Workers <= MaxWorkers, "workers is %d; give at most %d", o.Workers, MaxWorkers)
+	w := o.ReadWords
+	require(w == 0 || w == WholeField || w >= models.MinWindow && w <= models.MaxWindow,
+		"read words is %d; give %d to %d, or %d for the whole field", w, models.MinWindow, models.MaxWindow, WholeField)
+	require(o.RowTimeout >= 0, "row timeout is %v; give a time, or 0 for no limit", o.RowTimeout)
+	require(o.Window >= 1, "window is %d; give at least 1", o.Window)
+	require(o.BatchTokens >= 0, "batch tokens is %d; give 0 for one row at a time, or the tokens of a batch",
+		o.BatchTokens)
+	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
+		p := o.Thresholds[label]
+		require(p >= 0 && p <= 1, "threshold of %q is %v; it must lie in 0..1", label, p)
 	}
 	return errors.Join(errs...)
 }
@@ -327,7 +320,7 @@ func probabilities(activation string, logits []float32) []float64 {
 	p := make([]float64, len(logits))
 	if activation != models.Softmax {
 		for i, x := range logits {
-			p[i] = sigmoid(float64(x))
+			p[i] = 1 / (1 + math.Exp(-float64(x)))
 		}
 		return p
 	}
@@ -342,5 +335,3 @@ func probabilities(activation string, logits []float32) []float64 {
 	}
 	return p
 }
-
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

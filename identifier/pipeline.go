@@ -51,18 +51,12 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 		g.Go(func() error {
 			w := id.newWorker()
 			for j := range work {
-				j.diagnosis, j.err = w.tag(ctx, j.row.Values)
-				close(j.done)
+				j.finish(w.tag(ctx, j.row.Values))
 			}
 			return nil
 		})
 	}
-	err := emitInOrder(queue, held, emit, cancel)
-	readErr := g.Wait()
-	if err == nil {
-		err = readErr
-	}
-	return err
+	return cmp.Or(emitInOrder(queue, held, emit, cancel), g.Wait())
 }
 
 // newJob is a job for a row. Half of maxHeld is the most that it counts for, so that two always fit.
@@ -75,22 +69,32 @@ func feedRows(ctx context.Context, next func() (*dataset.Row, error), held *sema
 	work, queue chan<- *job) error {
 	defer close(queue)
 	defer close(work)
-	for ctx.Err() == nil {
-		row, err := next()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
+	return eachRow(ctx, next, func(row *dataset.Row) bool {
 		j := newJob(row)
 		if held.Acquire(ctx, j.size) != nil {
-			break
+			return false
 		}
 		select {
 		case work <- j:
-			queue <- j // never for good: deliver empties the queue
+			queue <- j // never for good: emitInOrder empties the queue
 		case <-ctx.Done():
+		}
+		return true
+	})
+}
+
+// eachRow gives the rows of next to take until next ends, take tells false or ctx ends.
+func eachRow(ctx context.Context, next func() (*dataset.Row, error), take func(*dataset.Row) bool) error {
+	for ctx.Err() == nil {
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !take(row) {
+			break
 		}
 	}
 	return ctx.Err()

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/taxonomy"
@@ -141,16 +143,17 @@ func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, err
 
 // wantedNames applies the user's spec to the checkpoint's names.
 func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, error) {
-	var names []string
-	switch parts := splitList(spec); {
+	names := strings.Split(spec, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	switch {
 	case spec == "":
 		return given, nil
 	case spec == "taxonomy":
 		names = t.Labels()
 	case strings.Contains(spec, "="):
-		return renameLabels(given, parts)
-	default:
-		names = parts
+		return renameLabels(given, names)
 	}
 	if len(names) != len(given) {
 		return nil, fmt.Errorf("--labels %s names %d error types, but the model has %d labels (%s); name one for each, or "+
@@ -158,14 +161,6 @@ func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, e
 			spec, len(names), len(given), strings.Join(given, ", "), given[0])
 	}
 	return names, nil
-}
-
-func splitList(list string) []string {
-	parts := strings.Split(list, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return parts
 }
 
 func renameLabels(given, pairs []string) ([]string, error) {
@@ -209,4 +204,42 @@ func quoteNames(names []string) string {
 		parts = append(parts, fmt.Sprintf("%q", name))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// ParseThresholds reads the values of an option, such as "--threshold": a number in 0..1 for every error type among
+// labels, or LABEL=NUMBER for one, which wins. The keys of the result are the taxonomy's names. A fault is an
+// *OptionError.
+func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
+	all, byLabel := map[string]float64{}, map[string]float64{}
+	for _, text := range given {
+		name, number, named := strings.Cut(text, "=")
+		if !named {
+			name, number = "", text
+		}
+		p, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(p >= 0 && p <= 1) {
+			return nil, OptionErrorf("%s %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"",
+				option, text)
+		}
+		if !named {
+			for _, label := range labels {
+				if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+					all[t.Types[i].Name] = p
+				}
+			}
+			continue
+		}
+		i, ok := t.Index(name)
+		if !ok {
+			return nil, OptionErrorf("%s %q: the taxonomy has no error type %q; its types are %s",
+				option, text, name, strings.Join(t.Labels(), ", "))
+		}
+		if t.Types[i].NoError {
+			return nil, OptionErrorf("%s %q: %s is what is left when no error is found; it has no threshold", option,
+				text, name)
+		}
+		byLabel[t.Types[i].Name] = p
+	}
+	maps.Copy(all, byLabel)
+	return all, nil
 }

@@ -23,9 +23,12 @@ func external(t *testing.T) (dir string, m *models.Manifest) {
 	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), read(t, from, "tokenizer.json"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	m, err = models.Describe(&models.Classifier{Architecture: r.Architecture, Labels: r.Labels, Problem: r.Problem,
-		MaxTokens: r.MaxTokens,
-		Inputs:    r.Inputs, Output: r.Output}, questions(t), models.Choices{Name: "apart", Version: "1", Precision: "fp32"})
+	c, err := models.ReadConfig(os.DirFS(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Inputs, c.Output = r.Inputs, r.Output
+	m, err = models.Describe(c, questions(t), models.Choices{Name: "apart", Version: "1", Precision: "fp32"})
 	if err != nil {
 		t.Fatal(err)
 	}

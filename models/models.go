@@ -62,13 +62,13 @@ func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
 }
 
 func openModel(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
-	var err error
-	if data, readErr := regularfile.ReadFS(m.FS, ManifestFile, regularfile.MaxManifest); readErr == nil {
-		err = m.fromManifest(data)
-	} else if errors.Is(readErr, fs.ErrNotExist) {
+	manifest, err := ReadManifest(m.FS)
+	switch {
+	case err == nil:
+		m.Manifest = *manifest
+		err = m.verifyFiles(GraphFile) // what belongs to the fallback is checked when it is used
+	case errors.Is(err, fs.ErrNotExist):
 		err = m.fromExport(t)
-	} else {
-		err = readErr
 	}
 	if err == nil {
 		err = m.checkManifest(t)
@@ -77,17 +77,6 @@ func openModel(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 		return nil, UnfitErrorf("model %s does not fit: %w", m.Source, err)
 	}
 	return m, nil
-}
-
-// fromManifest reads the manifest and checks the files it lists. What belongs to the fallback is checked when it is
-// used.
-func (m *Model) fromManifest(data []byte) error {
-	manifest, err := ParseManifest(data)
-	if err != nil {
-		return err
-	}
-	m.Manifest = *manifest
-	return m.verifyFiles(GraphFile)
 }
 
 // verifyFiles checks the files that the manifest lists: those of the fallback if graph is the fallback's, else all
@@ -118,16 +107,11 @@ func VerifyFiles(dir string) (*Manifest, error) {
 		return nil, err
 	}
 	defer root.Close()
-	m := &Model{Source: dir, FS: root.FS(), dir: dir}
-	data, err := regularfile.ReadFS(m.FS, ManifestFile, regularfile.MaxManifest)
+	manifest, err := ReadManifest(root.FS())
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := ParseManifest(data)
-	if err != nil {
-		return nil, err
-	}
-	m.Manifest = *manifest
+	m := &Model{Manifest: *manifest, FS: root.FS(), dir: dir}
 	var errs []error
 	if manifest.Checksum == "" {
 		errs = append(errs, errNoChecksum)
@@ -393,3 +377,22 @@ func CopyFile(fsys fs.FS, name, path string) error {
 	_, err = io.Copy(to, from)
 	return errors.Join(err, to.Close())
 }
+
+// OptionError is a choice that is wrong, or that does not go with the model. Its text names the flag of the command
+// line.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// OptionErrorf is an *OptionError with that text.
+func OptionErrorf(format string, args ...any) error { return &OptionError{fmt.Errorf(format, args...)} }
+
+// UnfitError is a model that cannot be used: damaged, made for another task, or not for this device.
+type UnfitError struct{ Err error }
+
+func (e *UnfitError) Error() string { return e.Err.Error() }
+func (e *UnfitError) Unwrap() error { return e.Err }
+
+// UnfitErrorf is an *UnfitError with that text.
+func UnfitErrorf(format string, args ...any) error { return &UnfitError{fmt.Errorf(format, args...)} }

@@ -18,9 +18,6 @@ import (
 // configFile is Hugging Face's description of a checkpoint.
 const configFile = "config.json"
 
-// graphPlaces are where exporters put the graph: erreval and torch, Optimum.
-var graphPlaces = []string{GraphFile, "onnx/" + GraphFile}
-
 // config holds the keys of a config.json that matter here.
 type config struct {
 	ModelType   string            `json:"model_type"`
@@ -37,7 +34,7 @@ type config struct {
 // FindGraph is the path of the .onnx file of a plain export, by the names that exporters give it. Without one the error
 // is an fs.ErrNotExist.
 func FindGraph(fsys fs.FS) (string, error) {
-	for _, at := range graphPlaces {
+	for _, at := range []string{GraphFile, "onnx/" + GraphFile} { // erreval's and torch's, Optimum's
 		if _, err := fs.Stat(fsys, at); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return at, err
 		}

@@ -56,7 +56,7 @@ __doc__ += "\n".join(f"  {k:<18}{json.dumps(v)}" for k, v in DEFAULTS.items())
 RIGHT = "Right Labels"
 # Padded tokens of a pass on a CPU, where more is no faster and only takes memory. A GPU is given the whole batch, and less once that does not fit.
 CPU_TOKENS = 4096
-# Architectures that `erreval models import` reads (models/convert/family.go): another one would be trained for nothing.
+# Architectures that `erreval models import` reads (models/convert/config.go): another one would be trained for nothing.
 IMPORTED = ("bert", "deberta-v2", "distilbert", "roberta", "xlm-roberta")
 CLIP, DECAY, WARM = 1.0, 0.01, 0.06
 

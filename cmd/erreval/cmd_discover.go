@@ -12,7 +12,6 @@ import (
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/discover/where"
-	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/app/discovering"
@@ -182,7 +181,7 @@ func embedding(ctx *cli.Context, e *env) (func(context.Context, []string) ([][]f
 			return nil, err
 		}
 		on := ort.Options{Device: "cpu"}
-		embedder, runner, err := machine.OpenEmbedder(ctx, model, on, identifier.DefaultEmbedOptions())
+		embedder, runner, err := machine.OpenEmbedder(ctx, model, on)
 		if err != nil {
 			return nil, fmt.Errorf("vectors of sentences: %w\n--vectors none compares words alone", err)
 		}

@@ -69,8 +69,7 @@ func embedder(t *testing.T, tensor string) *identifier.Embedder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := identifier.NewEmbedder(m, orttest.Runner(t, graph, m.Manifest.Inputs, models.EmbeddingOutput),
-		identifier.EmbedOptions{Workers: 2})
+	e, err := identifier.NewEmbedder(m, orttest.Runner(t, graph, m.Manifest.Inputs, models.EmbeddingOutput))
 	if err != nil {
 		t.Fatal(err)
 	}

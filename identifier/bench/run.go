@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -138,15 +139,14 @@ func (r *measurement) openModel(ctx context.Context) (err error) {
 
 func (r *measurement) readRows(ctx context.Context) ([]*dataset.Row, error) {
 	o := r.o
-	switch {
-	case o.Rows != nil:
+	if o.Rows != nil {
 		return o.Rows(ctx, o.Count)
-	case o.Count > 0:
-		return Rows(r.model, o.Taxonomy, o.Count)
-	case ort.IsCUDA(o.On.Device):
-		return Rows(r.model, o.Taxonomy, RowsGPU)
 	}
-	return Rows(r.model, o.Taxonomy, RowsCPU)
+	made := RowsCPU
+	if ort.IsCUDA(o.On.Device) {
+		made = RowsGPU
+	}
+	return Rows(r.model, o.Taxonomy, cmp.Or(o.Count, made))
 }
 
 // warmUp runs all rows once, and measures the memory.
@@ -164,14 +164,6 @@ func (r *measurement) warmUp(ctx context.Context) error {
 }
 
 func (r *measurement) identifyRows(ctx context.Context) error { return Identify(ctx, r.id, r.rows) }
-
-func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
-	m, err := r.o.Machine.OpenModel(ctx, r.o.Model, r.o.Join, r.o.Taxonomy)
-	if err == nil && m.SHA256 != r.model.SHA256 {
-		return local.UnlessInterrupted(ctx, m.Fallback)
-	}
-	return m, err
-}
 
 // measureTurns runs the schedules in turns, then single rows.
 func (r *measurement) measureTurns(ctx context.Context) error {
@@ -196,9 +188,9 @@ func (r *measurement) measureTurns(ctx context.Context) error {
 }
 
 func (r *measurement) openPeers(ctx context.Context) (*Peers, error) {
-	m, err := r.reopenModel(ctx)
-	if r.o.Peers != "" {
-		m, err = r.o.Machine.OpenModel(ctx, r.o.Peers, r.o.Join, r.o.Taxonomy)
+	m, err := r.o.Machine.OpenModel(ctx, cmp.Or(r.o.Peers, r.o.Model), r.o.Join, r.o.Taxonomy)
+	if err == nil && r.o.Peers == "" && m.SHA256 != r.model.SHA256 { // the fp32 graph runs here
+		m, err = local.UnlessInterrupted(ctx, m.Fallback)
 	}
 	if err != nil {
 		return nil, err

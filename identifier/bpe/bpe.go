@@ -23,7 +23,7 @@ type Config struct {
 // Model is safe for concurrent use; its encoders are not.
 type Model struct {
 	config  Config
-	scanner *scanner
+	scanner scanner
 	bytes   [256]int32 // id of a single byte, none if the vocabulary lacks it
 	unk     int32
 	pairs   pairs
@@ -36,7 +36,7 @@ const none = int32(-1)
 
 // New checks the merges against the vocabulary. Its errors name the token or the merge at fault.
 func New(c Config) (*Model, error) {
-	m := &Model{config: c, scanner: newScanner(), unk: none, pairs: newPairs(len(c.Merges))}
+	m := &Model{config: c, scanner: scanner{classes()}, unk: none, pairs: newPairs(len(c.Merges))}
 	if err := m.setBytes(); err != nil {
 		return nil, err
 	}
@@ -158,4 +158,41 @@ func (e *Encoder) piece(dst []int32, start, end int) []int32 {
 	dst = e.word.appendIDs(dst)
 	e.memo.Store(dst[from:], e.text, start, end)
 	return dst
+}
+
+// alphabet gives each byte the character that stands for it in a vocabulary: itself if it is printable and no space
+// in Latin-1, else one from U+0100 on, as in the encoder of GPT-2.
+var alphabet = func() (a [256]rune) {
+	moved := rune(256)
+	for b := range a {
+		switch {
+		case b >= '!' && b <= '~', b >= 0xa1 && b <= 0xac, b >= 0xae:
+			a[b] = rune(b)
+		default:
+			a[b] = moved
+			moved++
+		}
+	}
+	return a
+}()
+
+var alphabetBytes = func() map[rune]byte {
+	m := make(map[rune]byte, len(alphabet))
+	for b, r := range alphabet {
+		m[r] = byte(b)
+	}
+	return m
+}()
+
+// tokenBytes returns the bytes that a token stands for; false if it has characters outside the alphabet.
+func tokenBytes(token string) ([]byte, bool) {
+	text := make([]byte, 0, len(token))
+	for _, r := range token {
+		b, ok := alphabetBytes[r]
+		if !ok {
+			return nil, false
+		}
+		text = append(text, b)
+	}
+	return text, true
 }

@@ -105,7 +105,7 @@ func TestScanner(t *testing.T) {
 		"e\u0301a 漢字かな":             "e|\u0301|a| 漢字かな",
 		"''s":                       "''|s",
 	} {
-		s := newScanner()
+		s := scanner{classes()}
 		var pieces []string
 		for i := 0; i < len(text); {
 			end := s.endOfPiece([]byte(text), i)

@@ -2,7 +2,6 @@ package bpe
 
 import (
 	"sync"
-	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
@@ -19,41 +18,21 @@ var classes = sync.OnceValue(func() *pieces.Classes {
 	return pieces.NewClasses().Or(letter, "letters").Or(number, "numbers").Or(space, "spaces")
 })
 
-// scanner cuts text as the GPT-2 expression does:
+// scanner cuts text as the GPT-2 expression does, by these classes:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-type scanner struct {
-	ascii   [utf8.RuneSelf]uint8
-	classes *pieces.Classes
-}
-
-func newScanner() *scanner {
-	s := &scanner{classes: classes()}
-	for b := range s.ascii {
-		s.ascii[b] = s.classes.Of(rune(b))
-	}
-	return s
-}
-
-// classAt returns the class and the size of the code point at text[i].
-func (s *scanner) classAt(text []byte, i int) (class uint8, size int) {
-	if b := text[i]; b < utf8.RuneSelf {
-		return s.ascii[b], 1
-	}
-	r, size := utf8.DecodeRune(text[i:])
-	return s.classes.Of(r), size
-}
+type scanner struct{ *pieces.Classes }
 
 // endOfPiece returns where the piece that begins at text[i] ends.
-func (s *scanner) endOfPiece(text []byte, i int) int {
-	class, size := s.classAt(text, i)
+func (s scanner) endOfPiece(text []byte, i int) int {
+	class, size := s.At(text, i)
 	switch {
 	case text[i] == '\'':
 		if n := contractionLength(text[i+1:]); n > 0 {
 			return i + 1 + n
 		}
 	case text[i] == ' ' && i+1 < len(text):
-		if after, n := s.classAt(text, i+1); after != space {
+		if after, n := s.At(text, i+1); after != space {
 			return s.endOfRun(text, i+1+n, after)
 		}
 	}
@@ -64,16 +43,9 @@ func (s *scanner) endOfPiece(text []byte, i int) int {
 }
 
 // endOfRun returns the end of the run of one class that text[i] may continue.
-func (s *scanner) endOfRun(text []byte, i int, class uint8) int {
+func (s scanner) endOfRun(text []byte, i int, class uint8) int {
 	for i < len(text) {
-		if b := text[i]; b < utf8.RuneSelf {
-			if s.ascii[b] != class {
-				break
-			}
-			i++
-			continue
-		}
-		c, size := s.classAt(text, i)
+		c, size := s.At(text, i)
 		if c != class {
 			break
 		}
@@ -84,10 +56,10 @@ func (s *scanner) endOfRun(text []byte, i int, class uint8) int {
 
 // endOfSpace returns the end of the white space that begins at text[i]; before the last of several that text follows,
 // since \s+(?!\S) gives that one back to the piece behind it.
-func (s *scanner) endOfSpace(text []byte, i, size int) int {
+func (s scanner) endOfSpace(text []byte, i, size int) int {
 	last, end := i, i+size
 	for end < len(text) {
-		class, n := s.classAt(text, end)
+		class, n := s.At(text, end)
 		if class != space {
 			if last > i {
 				return last

@@ -52,42 +52,38 @@ func (m *Machine) embedded(name string, t *taxonomy.Taxonomy) (fs.FS, error) {
 	if name != models.DefaultName || len(m.Embedded) == 0 {
 		return nil, nil
 	}
-	files, manifest, err := m.fitting(t)
+	files, manifest, err := m.find(fits(t))
 	if manifest == nil && err == nil {
 		files = m.Embedded[0]
 	}
 	return files, err
 }
 
-// fitting finds the model inside the program that fits a taxonomy; nil where there is none.
-func (m *Machine) fitting(t *taxonomy.Taxonomy) (fs.FS, *models.Manifest, error) {
+// find finds the first model inside the program of which is tells true; nil where there is none.
+func (m *Machine) find(is func(*models.Manifest) bool) (fs.FS, *models.Manifest, error) {
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
-		if err != nil || manifest.Fits(t) == nil {
+		manifest, err := models.ReadManifest(files)
+		if err != nil || is(manifest) {
 			return files, manifest, err
 		}
 	}
 	return nil, nil, nil
 }
 
-func readManifest(files fs.FS) (*models.Manifest, error) {
-	data, err := fs.ReadFile(files, models.ManifestFile)
-	if err != nil {
-		return nil, err
-	}
-	return models.ParseManifest(data)
+func fits(t *taxonomy.Taxonomy) func(*models.Manifest) bool {
+	return func(m *models.Manifest) bool { return m.Fits(t) == nil }
 }
 
 // DefaultFor is the manifest of the model inside the program that fits a taxonomy; nil where there is none.
 func (m *Machine) DefaultFor(t *taxonomy.Taxonomy) (*models.Manifest, error) {
-	_, manifest, err := m.fitting(t)
+	_, manifest, err := m.find(fits(t))
 	return manifest, err
 }
 
 // Tasks are the built-in taxonomies that the models inside the program were trained on, in their order.
 func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil {
 			return nil, err
 		}
@@ -104,13 +100,7 @@ func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
 // Trained finds the model inside the program that was trained on the built-in taxonomy called task; nil where there is
 // none.
 func (m *Machine) Trained(task string) (fs.FS, *models.Manifest, error) {
-	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
-		if err != nil || strings.HasPrefix(manifest.Taxonomy, task+"@") {
-			return files, manifest, err
-		}
-	}
-	return nil, nil, nil
+	return m.find(func(m *models.Manifest) bool { return strings.HasPrefix(m.Taxonomy, task+"@") })
 }
 
 // OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: if it does not
@@ -192,7 +182,7 @@ func (l *List) add(name string, m *models.Manifest) {
 func (m *Machine) ListModels() (List, error) {
 	var all List
 	for _, files := range m.Embedded {
-		manifest, err := readManifest(files)
+		manifest, err := models.ReadManifest(files)
 		if err != nil {
 			return nil, err
 		}

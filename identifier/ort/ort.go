@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,25 +40,20 @@ func DefaultOptions() Options {
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Library == "" {
-		errs = append(errs, errors.New("ort: no path of the ONNX Runtime library; run 'erreval setup'"))
-	}
-	if _, _, err := parseDevice(o.Device); err != nil {
-		errs = append(errs, err)
-	}
-	if o.Threads < 1 {
-		errs = append(errs, fmt.Errorf("ort: %d threads; give at least 1", o.Threads))
-	}
-	if o.GPUMemory < 0 {
-		errs = append(errs, fmt.Errorf("ort: GPU memory of %d bytes; give a positive number, or 0 for no limit", o.GPUMemory))
-	}
-	if len(o.Inputs) == 0 || o.Output == "" {
-		errs = append(errs, errors.New("ort: the names of the graph's inputs and output are missing"))
-	}
-	for _, name := range o.Inputs {
-		if _, err := tensorOf(identifier.Input{}, name); err != nil {
-			errs = append(errs, err)
+	require := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("ort: "+format, args...))
 		}
+	}
+	require(o.Library != "", "no path of the ONNX Runtime library; run 'erreval setup'")
+	_, _, err := parseDevice(o.Device)
+	errs = append(errs, err)
+	require(o.Threads >= 1, "%d threads; give at least 1", o.Threads)
+	require(o.GPUMemory >= 0, "GPU memory of %d bytes; give a positive number, or 0 for no limit", o.GPUMemory)
+	require(len(o.Inputs) > 0 && o.Output != "", "the names of the graph's inputs and output are missing")
+	for _, name := range o.Inputs {
+		_, err := tensorOf(identifier.Input{}, name)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -308,4 +304,56 @@ func destroyValues(values []onnx.Value) {
 			_ = v.Destroy()
 		}
 	}
+}
+
+// noTelemetry, if set before the library is loaded, stops published builds since 1.29 from writing a device id and
+// events into the user's cache, and from sending them to Microsoft.
+const noTelemetry = "ORT_DISABLE_TELEMETRY"
+
+// library is the process's ONNX Runtime, which can be loaded only once.
+var library struct {
+	sync.Mutex
+	path string
+}
+
+// initialiseLibrary loads the library at path, unless it is loaded.
+func initialiseLibrary(path string) error {
+	library.Lock()
+	defer library.Unlock()
+	if library.path != "" {
+		if library.path != path {
+			return fmt.Errorf("ort: this process already runs %s; it cannot load %s as well", library.path, path)
+		}
+		return nil
+	}
+	if err := os.Setenv(noTelemetry, "1"); err != nil {
+		return fmt.Errorf("ort: %w", err)
+	}
+	onnx.SetSharedLibraryPath(path)
+	if err := onnx.InitializeEnvironment(onnx.WithLogLevelFatal()); err != nil {
+		return fmt.Errorf("ort: cannot load %s (ONNX Runtime %s or newer is needed): %w; run 'erreval setup'", path,
+			MinVersion, err)
+	}
+	library.path = path
+	return nil
+}
+
+// Version is the version of the library at path, which it loads.
+func Version(path string) (string, error) {
+	if err := initialiseLibrary(path); err != nil {
+		return "", err
+	}
+	return onnx.GetVersion(), nil
+}
+
+// TryDevice is nil if device can be used with the library at path; else the error says why not.
+func TryDevice(path, device string) error {
+	if err := initialiseLibrary(path); err != nil {
+		return err
+	}
+	options, err := sessionOptions(Options{Device: device, Threads: 1})
+	if err != nil {
+		return err
+	}
+	return options.Destroy()
 }

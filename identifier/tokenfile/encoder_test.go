@@ -43,7 +43,7 @@ func seed(f *testing.F) {
 }
 
 // bytesOf turns ids back into the bytes they stand for.
-func bytesOf(tok Tokenizer, ids []int32) string {
+func bytesOf(tok *Tokenizer, ids []int32) string {
 	var out []byte
 	for _, id := range ids {
 		for _, r := range tok.Token(id) {

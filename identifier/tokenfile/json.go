@@ -67,12 +67,9 @@ func parseJSON(data []byte) (*description, error) {
 // atLine adds the line to an error of encoding/json.
 func atLine(data []byte, err error) error {
 	var offset int64
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = syntax.Offset
-	case errors.As(err, &kind):
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		offset = kind.Offset
 	}
 	line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))

@@ -84,17 +84,17 @@ func tokenizerJSON(t testing.TB, folder, name string) []byte {
 
 var loaded sync.Map // fixtures by name
 
-func fixture(t testing.TB, name string) Tokenizer {
+func fixture(t testing.TB, name string) *Tokenizer {
 	t.Helper()
 	if tok, ok := loaded.Load(name); ok {
-		return tok.(Tokenizer)
+		return tok.(*Tokenizer)
 	}
 	tok := loadBytes(t, tokenizerJSON(t, "testdata", name))
 	loaded.Store(name, tok)
 	return tok
 }
 
-func loadBytes(t testing.TB, data []byte) Tokenizer {
+func loadBytes(t testing.TB, data []byte) *Tokenizer {
 	t.Helper()
 	tok, err := Load(fstest.MapFS{jsonFile: {Data: data}})
 	if err != nil {
@@ -104,7 +104,7 @@ func loadBytes(t testing.TB, data []byte) Tokenizer {
 }
 
 // compareCases encodes recorded texts both ways and returns how many ids lists it compared and how many differ.
-func compareCases(t *testing.T, e Encoder, cases io.Reader) (compared, differing int) {
+func compareCases(t *testing.T, e *Encoder, cases io.Reader) (compared, differing int) {
 	r := bufio.NewReaderSize(cases, 1<<16)
 	var got []int32
 	for {

@@ -1,7 +1,6 @@
 package tokenfile
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,14 +181,9 @@ func loadWords(fsys fs.FS) (*description, error) {
 }
 
 // lines cuts a file into its lines; a line break at the end makes no line of its own.
-func lines(data []byte) []string {
-	data = bytes.TrimSuffix(data, []byte("\n"))
-	if len(data) == 0 {
-		return nil
-	}
-	all := strings.Split(string(data), "\n")
-	for i := range all {
-		all[i] = strings.TrimSuffix(all[i], "\r")
+func lines(data []byte) (all []string) {
+	for line := range strings.Lines(string(data)) {
+		all = append(all, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
 	}
 	return all
 }

@@ -6,28 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/erreval/erreval/identifier/bpe"
+	"github.com/erreval/erreval/identifier/unigram"
+	"github.com/erreval/erreval/identifier/wordpiece"
 )
-
-// Tokenizer turns text into ids. It is safe for concurrent use.
-type Tokenizer interface {
-	// NewEncoder returns an encoder for one goroutine; it holds about 512 KiB of memory.
-	NewEncoder() Encoder
-	// ID returns the id of a token of the vocabulary or of an added one, written as in the file.
-	ID(token string) (int32, bool)
-	// Token returns the token of an id, "" if there is none.
-	Token(id int32) string
-	// VocabSize is the largest id plus one: the rows that an embedding table needs.
-	VocabSize() int
-}
-
-// Encoder encodes text; it serves one goroutine.
-type Encoder interface {
-	// Append appends the ids of text, without start and end tokens, and does not allocate when dst has room.
-	// With specials, special tokens that stand in the text are recognised (Hugging Face's default); without, they are
-	// text like any other (encode_special_tokens=True). Added tokens that are not special are recognised either way.
-	// Text that is not valid UTF-8 gives ErrInvalidUTF8, with the offset, and leaves dst as it was.
-	Append(dst []int32, text string, specials bool) ([]int32, error)
-}
 
 // ErrInvalidUTF8 is what Append's error wraps for text that is not valid UTF-8.
 var ErrInvalidUTF8 = errors.New("not valid UTF-8")
@@ -46,7 +29,7 @@ const (
 // vocab.txt as BERT's, with the options of tokenizer_config.json. The sections truncation, padding, post_processor and
 // decoder of a tokenizer.json do not concern ids of plain text and are left out. Errors name the file, what is wrong,
 // and what to do.
-func Load(fsys fs.FS) (Tokenizer, error) {
+func Load(fsys fs.FS) (*Tokenizer, error) {
 	for _, source := range []struct {
 		file string
 		load func(fs.FS) (*description, error)
@@ -71,4 +54,27 @@ func Load(fsys fs.FS) (Tokenizer, error) {
 	return nil, fmt.Errorf("no tokenizer: none of %s, %s with %s, or %s is there; save one with Hugging Face's "+
 		"save_pretrained",
 		jsonFile, vocabFile, mergesFile, wordsFile)
+}
+
+// description is what a tokenizer's files say, whichever they are.
+type description struct {
+	vocab     map[string]int32
+	size      int // of the vocabulary, equal pieces of Unigram counted each
+	added     []addedToken
+	normalize *wordpiece.Normalizer // nil: text is left as it is
+	stages    unigram.Normalizer    // Unigram's
+	bpe       *bpe.Config           // one of bpe, wordpiece and unigram is set
+	wordpiece *wordpiece.Config
+	unigram   *unigram.Config
+}
+
+// addedToken is an entry of added_tokens.
+type addedToken struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // only if no word character touches it
+	LStrip     bool   `json:"lstrip"`      // takes the white space before it
+	RStrip     bool   `json:"rstrip"`      // takes the white space behind it
+	Normalized bool   `json:"normalized"`  // looked for in the normalised text, in its own normalised form
+	Special    bool   `json:"special"`
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/erreval/erreval/identifier/wordpiece"
 )
 
-// tokenizer is the pipeline of every kind: added tokens in the raw text, normalisation, added tokens in the
-// normalised text, model.
-type tokenizer struct {
+// Tokenizer turns text into ids, by the pipeline of every kind: added tokens in the raw text, normalisation, added
+// tokens in the normalised text, model. It is safe for concurrent use.
+type Tokenizer struct {
 	ids        map[string]int32
 	tokens     []string      // by id
 	newBuffer  func() buffer // nil: no normalisation
@@ -27,8 +27,8 @@ type buffer interface{ Normalize(text []byte) []byte }
 // model encodes text between added tokens; first: the text begins the input.
 type model func(dst []int32, text []byte, first bool) []int32
 
-func newTokenizer(d *description) (*tokenizer, error) {
-	t := &tokenizer{ids: make(map[string]int32, len(d.vocab)+len(d.added))}
+func newTokenizer(d *description) (*Tokenizer, error) {
+	t := &Tokenizer{ids: make(map[string]int32, len(d.vocab)+len(d.added))}
 	if n := d.normalize; n != nil {
 		t.newBuffer = func() buffer { return n.NewBuffer() }
 	}
@@ -47,7 +47,7 @@ func newTokenizer(d *description) (*tokenizer, error) {
 	return t, nil
 }
 
-func (t *tokenizer) setModel(d *description) error {
+func (t *Tokenizer) setModel(d *description) error {
 	switch {
 	case d.unigram != nil:
 		m, err := unigram.New(*d.unigram)
@@ -69,7 +69,7 @@ func anywhere(encode func([]int32, []byte) []int32) model {
 }
 
 // setAdded numbers the added tokens as Hugging Face does: by the vocabulary if it has them, else behind its last.
-func (t *tokenizer) setAdded(d *description) error {
+func (t *Tokenizer) setAdded(d *description) error {
 	added := map[int32]addedToken{}          // a later entry with the same content replaces an earlier one
 	next := int32(max(len(d.vocab), d.size)) // #nosec G115 -- both are numbers of entries read
 	for _, a := range d.added {
@@ -100,7 +100,7 @@ func (t *tokenizer) setAdded(d *description) error {
 	return err
 }
 
-func (t *tokenizer) name(token string, id int32) {
+func (t *Tokenizer) name(token string, id int32) {
 	t.ids[token] = id
 	for int(id) >= len(t.tokens) {
 		t.tokens = append(t.tokens, make([]string, int(id)+1-len(t.tokens))...)
@@ -108,36 +108,45 @@ func (t *tokenizer) name(token string, id int32) {
 	t.tokens[id] = token
 }
 
-func (t *tokenizer) ID(token string) (int32, bool) {
+// ID returns the id of a token of the vocabulary or of an added one, written as in the file.
+func (t *Tokenizer) ID(token string) (int32, bool) {
 	id, ok := t.ids[token]
 	return id, ok
 }
 
-func (t *tokenizer) Token(id int32) string {
+// Token returns the token of an id, "" if there is none.
+func (t *Tokenizer) Token(id int32) string {
 	if id < 0 || int(id) >= len(t.tokens) {
 		return ""
 	}
 	return t.tokens[id]
 }
 
-func (t *tokenizer) VocabSize() int { return len(t.tokens) }
+// VocabSize is the largest id plus one: the rows that an embedding table needs.
+func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
 
-func (t *tokenizer) NewEncoder() Encoder {
-	e := &encoder{tokenizer: t, model: t.newModel()}
+// NewEncoder returns an encoder for one goroutine; it holds about 512 KiB of memory.
+func (t *Tokenizer) NewEncoder() *Encoder {
+	e := &Encoder{tokenizer: t, model: t.newModel()}
 	if t.newBuffer != nil {
 		e.buffer = t.newBuffer()
 	}
 	return e
 }
 
-type encoder struct {
-	tokenizer *tokenizer
+// Encoder encodes text; it serves one goroutine.
+type Encoder struct {
+	tokenizer *Tokenizer
 	model     model
 	buffer    buffer // nil: no normalisation
 	text      []byte
 }
 
-func (e *encoder) Append(dst []int32, text string, specials bool) ([]int32, error) {
+// Append appends the ids of text, without start and end tokens, and does not allocate when dst has room. With specials,
+// special tokens that stand in the text are recognised (Hugging Face's default); without, they are text like any other
+// (encode_special_tokens=True). Added tokens that are not special are recognised either way. Text that is not valid
+// UTF-8 gives ErrInvalidUTF8, with the offset, and leaves dst as it was.
+func (e *Encoder) Append(dst []int32, text string, specials bool) ([]int32, error) {
 	if !utf8.ValidString(text) {
 		return dst, fmt.Errorf("byte %d: %w; convert the text to UTF-8", invalidAt(text), ErrInvalidUTF8)
 	}
@@ -154,7 +163,7 @@ func (e *encoder) Append(dst []int32, text string, specials bool) ([]int32, erro
 }
 
 // normalized encodes text that no added token was found in before normalisation.
-func (e *encoder) normalized(dst []int32, text []byte, specials, first bool) []int32 {
+func (e *Encoder) normalized(dst []int32, text []byte, specials, first bool) []int32 {
 	if len(text) == 0 {
 		return dst
 	}

@@ -2,7 +2,9 @@ package unigram
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -38,7 +40,7 @@ type Strip struct{ Left, Right bool }
 
 func (s Strip) append(dst, text []byte) []byte {
 	if s.Left {
-		text = text[leadingSpace(text):]
+		text = bytes.TrimLeftFunc(text, unicode.IsSpace)
 	}
 	if s.Right {
 		text = bytes.TrimRightFunc(text, unicode.IsSpace)
@@ -55,7 +57,7 @@ type replace struct {
 // ReplaceString replaces every occurrence of old, which is not empty.
 func ReplaceString(old, content string) (Stage, error) {
 	if old == "" {
-		return nil, fmt.Errorf("an empty pattern to replace is not implemented")
+		return nil, errors.New("an empty pattern to replace is not implemented")
 	}
 	match := func(text []byte) int {
 		if text[0] == old[0] && bytes.HasPrefix(text, []byte(old)) {
@@ -68,12 +70,12 @@ func ReplaceString(old, content string) (Stage, error) {
 
 // ReplaceRegex replaces the matches of one of the expressions that XLM-RoBERTa's and DeBERTa-v3's tokenizers use.
 func ReplaceRegex(pattern, content string) (Stage, error) {
-	if bytes.ContainsRune([]byte(content), '$') {
+	if strings.Contains(content, "$") {
 		return nil, fmt.Errorf("the replacement %q of an expression may hold a group, which is not implemented", content)
 	}
 	switch pattern {
 	case ` {2,}`:
-		return replace{func(text []byte) int { return atLeastTwo(leadingBlanks(text)) }, content}, nil
+		return replace{blankRun, content}, nil
 	case `\s{2,}|[\n\r\t]`:
 		return replace{spaceRun, content}, nil
 	}
@@ -93,19 +95,12 @@ func (r replace) append(dst, text []byte) []byte {
 	return dst
 }
 
-func atLeastTwo(n int) int {
-	if n < 2 {
-		return 0
+// blankRun is the size of two or more spaces.
+func blankRun(text []byte) int {
+	if n := len(text) - len(bytes.TrimLeft(text, " ")); n > 1 {
+		return n
 	}
-	return n
-}
-
-func leadingBlanks(text []byte) int {
-	n := 0
-	for n < len(text) && text[n] == ' ' {
-		n++
-	}
-	return n
+	return 0
 }
 
 // spaceRun is the size of two or more white spaces, or of a line break or tab.
@@ -121,35 +116,4 @@ func spaceRun(text []byte) int {
 }
 
 // leadingSpace is the size of the white space at the beginning of text.
-func leadingSpace(text []byte) int {
-	n := 0
-	for n < len(text) {
-		size := spaceSize(text[n:])
-		if size == 0 {
-			break
-		}
-		n += size
-	}
-	return n
-}
-
-// spaceAt is where the first white space of text is, its length if there is none.
-func spaceAt(text []byte) int {
-	n := 0
-	for n < len(text) && spaceSize(text[n:]) == 0 {
-		n++
-	}
-	return n
-}
-
-// spaceSize is the size of the white space character at the beginning of text, 0 if there is none.
-func spaceSize(text []byte) int {
-	c := text[0]
-	if c > ' ' && c < 0xc2 || c > 0xe3 { // no white space begins so, nor does it inside a character
-		return 0
-	}
-	if r, size := utf8.DecodeRune(text); unicode.IsSpace(r) {
-		return size
-	}
-	return 0
-}
+func leadingSpace(text []byte) int { return len(text) - len(bytes.TrimLeftFunc(text, unicode.IsSpace)) }

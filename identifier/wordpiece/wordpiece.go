@@ -25,7 +25,6 @@ type Model struct {
 	unk      int32
 	maxChars int
 	cuts     *pieces.Classes
-	ascii    [utf8.RuneSelf]uint8
 }
 
 // New builds the model.
@@ -38,12 +37,8 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{whole: pieces.NewTable(short(c.Vocab, c.MaxChars)), trie: trie, inner: trie.Walk(pieces.Root, c.Prefix),
-		unk: unk, maxChars: c.MaxChars, cuts: cuts()}
-	for b := range m.ascii {
-		m.ascii[b] = m.cuts.Of(rune(b))
-	}
-	return m, nil
+	return &Model{whole: pieces.NewTable(short(c.Vocab, c.MaxChars)), trie: trie, inner: trie.Walk(pieces.Root, c.Prefix),
+		unk: unk, maxChars: c.MaxChars, cuts: cuts()}, nil
 }
 
 // short returns the tokens that are not longer than the longest word.
@@ -68,14 +63,14 @@ func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 	buf := append(e.text[:0], text...)
 	e.text = append(buf, make([]byte, pieces.MaxSize)...)
 	for i := 0; i < len(buf); {
-		class, size := e.model.class(buf, i)
+		class, size := e.model.cuts.At(buf, i)
 		if class == isSpace {
 			i += size
 			continue
 		}
 		end := i + size
 		for class == inWord && end < len(buf) {
-			after, n := e.model.class(buf, end)
+			after, n := e.model.cuts.At(buf, end)
 			if after != inWord {
 				break
 			}
@@ -85,15 +80,6 @@ func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 		i = end
 	}
 	return dst
-}
-
-// class returns the class and the size of the code point at text[i].
-func (m *Model) class(text []byte, i int) (class uint8, size int) {
-	if b := text[i]; b < utf8.RuneSelf {
-		return m.ascii[b], 1
-	}
-	r, size := utf8.DecodeRune(text[i:])
-	return m.cuts.Of(r), size
 }
 
 func (e *Encoder) word(dst []int32, start, end int) []int32 {

@@ -161,8 +161,7 @@ func checkDevice(library, device, next string) Finding {
 
 // cudaRemedy is the next command after a fault of the CUDA build.
 func cudaRemedy(fault error) string {
-	var failed *ort.LoadError
-	if errors.As(fault, &failed) && failed.Path == nativelib.Driver {
+	if failed, ok := errors.AsType[*ort.LoadError](fault); ok && failed.Path == nativelib.Driver {
 		return "nvidia-smi"
 	}
 	return "erreval setup --cuda"
@@ -181,7 +180,11 @@ func (o *Options) noteCUDA() Finding {
 
 // checkModels checks the model, or every one inside the program.
 func (o *Options) checkModels(ctx context.Context) (findings []Finding) {
-	tasks, err := o.tasks()
+	tasks, err := o.Machine.Tasks()
+	if o.Taxonomy != "" {
+		tasks = make([]*taxonomy.Taxonomy, 1)
+		tasks[0], err = taxonomy.Open(o.Taxonomy)
+	}
 	if err != nil {
 		return []Finding{o.modelFault(err)}
 	}
@@ -189,15 +192,6 @@ func (o *Options) checkModels(ctx context.Context) (findings []Finding) {
 		findings = append(findings, o.checkModel(ctx, t))
 	}
 	return findings
-}
-
-// tasks are the taxonomies whose models are checked.
-func (o *Options) tasks() ([]*taxonomy.Taxonomy, error) {
-	if o.Taxonomy == "" {
-		return o.Machine.Tasks()
-	}
-	t, err := taxonomy.Open(o.Taxonomy)
-	return []*taxonomy.Taxonomy{t}, err
 }
 
 // checkModel opens the model for t and, where there is a library, runs its probe rows.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Message is a protobuf message in a file. Only the parts that are asked for are read.
@@ -51,12 +52,38 @@ func (m Message) Inside(number int, f func(Field) error) error {
 	})
 }
 
+// Texts are the strings in m's fields with that number.
+func (m Message) Texts(number int) (texts []string, err error) {
+	err = m.Visit(func(f Field) error {
+		if f.Number != number {
+			return nil
+		}
+		text, err := f.Body.Text()
+		texts = append(texts, text)
+		return err
+	})
+	return texts, err
+}
+
+// Entry puts m into a map, if it is an entry of one: key = 1, value = 2.
+func (m Message) Entry(to map[string]string) error {
+	key, err := m.Texts(1)
+	if err != nil {
+		return err
+	}
+	value, err := m.Texts(2)
+	if len(key) == 1 && len(value) == 1 {
+		to[key[0]] = value[0]
+	}
+	return err
+}
+
 // Text is m as a string.
 func (m Message) Text() (string, error) {
-	if m.End-m.At > longestText {
-		return "", fmt.Errorf("a name of %d bytes", m.End-m.At)
+	if m.Size() > longestText {
+		return "", fmt.Errorf("a name of %d bytes", m.Size())
 	}
-	data := make([]byte, m.End-m.At)
+	data := make([]byte, m.Size())
 	err := m.Read(data, 0)
 	return string(data), err
 }
@@ -136,4 +163,28 @@ func (m *Message) integer() (uint64, error) {
 	}
 	m.At += int64(size)
 	return v, nil
+}
+
+// AppendInt appends a field with an integer to b, the bytes of a message.
+func AppendInt[N int | int64](b []byte, field int, v N) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v)) // #nosec G115 -- a length
+}
+
+// AppendBytes appends a field with bytes, such as those of a message.
+func AppendBytes(b []byte, field int, v []byte) []byte {
+	return append(AppendLength(b, field, int64(len(v))), v...)
+}
+
+// AppendString appends a field with a string.
+func AppendString(b []byte, field int, v string) []byte { return AppendBytes(b, field, []byte(v)) }
+
+// AppendLength begins a field of n bytes, which the caller appends.
+func AppendLength(b []byte, field int, n int64) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3|2), uint64(n)) // #nosec G115 -- a length
+}
+
+// AppendFloat appends a field with a float.
+func AppendFloat(b []byte, field int, v float32) []byte {
+	b = binary.AppendUvarint(b, uint64(field)<<3|5) // #nosec G115 -- a number of a field
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 }

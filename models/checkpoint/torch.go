@@ -138,13 +138,10 @@ func (a *archive) checkOrder() error {
 // storage resolves ("storage", type, key, device, count). The device does not matter.
 func (a *archive) storage(id any) (any, error) {
 	args, ok := id.(tuple)
-	if !ok || len(args) < 5 || args[0] != "storage" {
-		return nil, errForged
-	}
-	dtype, ok1 := args[1].(storageType)
-	key, ok2 := args[2].(string)
-	count, ok3 := args[4].(int64)
-	if !ok1 || !ok2 || !ok3 {
+	dtype, ok1 := argument[storageType](args, 1)
+	key, ok2 := argument[string](args, 2)
+	count, ok3 := argument[int64](args, 4)
+	if !ok || !ok1 || !ok2 || !ok3 || args[0] != "storage" {
 		return nil, errForged
 	}
 	r, ok := a.records["data/"+key]
@@ -195,11 +192,8 @@ func newDict(args tuple) (any, error) {
 
 // rebuildParameter takes (tensor, requires_grad, hooks).
 func rebuildParameter(args tuple) (any, error) {
-	if len(args) != 3 {
-		return nil, errForged
-	}
-	t, ok := args[0].(*tensor)
-	if !ok {
+	t, ok := argument[*tensor](args, 0)
+	if !ok || len(args) != 3 {
 		return nil, errForged
 	}
 	return t, nil
@@ -207,11 +201,8 @@ func rebuildParameter(args tuple) (any, error) {
 
 // rebuildTensor takes (storage, offset, shape, strides, requires_grad, hooks), and perhaps metadata.
 func rebuildTensor(args tuple) (any, error) {
-	if len(args) < 6 {
-		return nil, errForged
-	}
-	s, ok := args[0].(storage)
-	if !ok || s.dtype == "" {
+	s, ok := argument[storage](args, 0)
+	if !ok || len(args) < 6 || s.dtype == "" {
 		return nil, errForged
 	}
 	return viewStorage(s, args)
@@ -219,16 +210,21 @@ func rebuildTensor(args tuple) (any, error) {
 
 // rebuildTyped takes the same, and then the type of the numbers, since the storage is of plain bytes.
 func rebuildTyped(args tuple) (any, error) {
-	if len(args) < 7 {
-		return nil, errForged
-	}
-	s, ok := args[0].(storage)
-	dtype, ok2 := args[6].(DType)
+	s, ok := argument[storage](args, 0)
+	dtype, ok2 := argument[DType](args, 6)
 	if !ok || !ok2 || s.dtype != "" {
 		return nil, errForged
 	}
 	s.dtype = dtype
 	return viewStorage(s, args)
+}
+
+// argument is the one at that place, if it is there and a T.
+func argument[T any](args tuple, at int) (value T, ok bool) {
+	if at < len(args) {
+		value, ok = args[at].(T)
+	}
+	return value, ok
 }
 
 // viewStorage checks that a tensor lies within its storage.

@@ -1,7 +1,7 @@
 package convert
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,8 +101,8 @@ func (b *builder) vector(v ...int64) string { return b.constant([]int64{int64(le
 // number adds a scalar in the type that the graph computes in.
 func (b *builder) number(v float32) string {
 	return b.addOnce(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error {
-		return b.emitFloats(e,
-			[]float32{v})
+		b.emitFloats(e, []float32{v})
+		return nil
 	}})
 }
 
@@ -117,12 +117,12 @@ func (b *builder) addOnce(key string, t *tensor) string {
 }
 
 // emitFloats writes numbers in the type that the graph computes in.
-func (b *builder) emitFloats(e *emitter, v []float32) error {
+func (b *builder) emitFloats(e *emitter, v []float32) {
 	if b.elem() == elemHalf {
-		return e.halves(v)
+		e.halves(v)
+	} else {
+		e.floats(v)
 	}
-	e.floats(v)
-	return nil
 }
 
 // addTensor adds an initializer, unless there is one of that name. fill makes its numbers when the graph is written.
@@ -133,6 +133,14 @@ func (b *builder) addTensor(name string, elem int, dims []int64, fill func(*emit
 	b.made[name] = name
 	b.tensors = append(b.tensors, &tensor{name: name, elem: elem, dims: dims, fill: fill})
 	return name
+}
+
+// addFloats adds numbers in fp32, as they are when the graph is written.
+func (b *builder) addFloats(name string, dims []int64, v []float32) string {
+	return b.addTensor(name, elemFloat, dims, func(e *emitter) error {
+		e.floats(v)
+		return nil
+	})
 }
 
 // oldNames are the endings that early BERT checkpoints have.
@@ -195,24 +203,22 @@ func (b *builder) plain(name string, dims ...int64) string {
 // addWeight adds an initializer whose numbers write makes of a tensor of the checkpoint. Its name is the tensor's, with
 // suffix behind it.
 func (b *builder) addWeight(tensor, suffix string, elem int, dims []int64,
-	write func(*emitter, []float32) error) string {
+	write func(*emitter, []float32)) string {
 	return b.addTensor(tensor+suffix, elem, dims, func(e *emitter) error {
 		v, err := b.readFloats(tensor)
-		if err != nil {
-			return err
+		if err == nil {
+			write(e, v)
+			err = named(tensor, e.fault)
 		}
-		return named(tensor, write(e, v))
+		return err
 	})
 }
 
 // inBlocks emits numbers piece by piece, so that a large table is not copied whole.
-func (b *builder) inBlocks(e *emitter, v []float32) error {
+func (b *builder) inBlocks(e *emitter, v []float32) {
 	for part := range slices.Chunk(v, 1<<16) {
-		if err := b.emitFloats(e, part); err != nil {
-			return err
-		}
+		b.emitFloats(e, part)
 	}
-	return nil
 }
 
 func named(name string, err error) error {
@@ -230,7 +236,8 @@ func (b *builder) joined(length int64, names ...string) string {
 	return b.addTensor(strings.Join(names, "+"), b.elem(), []int64{length * int64(len(names))}, func(e *emitter) error {
 		for _, name := range names {
 			v, err := b.readFloats(name)
-			if err = errors.Join(err, b.emitFloats(e, v)); err != nil {
+			b.emitFloats(e, v)
+			if err = cmp.Or(err, e.fault); err != nil {
 				return named(name, err)
 			}
 		}
@@ -241,16 +248,13 @@ func (b *builder) joined(length int64, names ...string) string {
 // transposed adds the weights of torch's Linear, [out, in], in the shape that MatMul takes: [in, out].
 func (b *builder) transposed(name string, out, in int64) string {
 	name, _ = b.findWeight(name, out, in)
-	return b.addWeight(name, "", b.elem(), []int64{in, out}, func(e *emitter, v []float32) error {
+	return b.addWeight(name, "", b.elem(), []int64{in, out}, func(e *emitter, v []float32) {
 		column := make([]float32, out)
 		for i := range in {
 			for o := range out {
 				column[o] = v[o*in+i]
 			}
-			if err := b.emitFloats(e, column); err != nil {
-				return err
-			}
+			b.emitFloats(e, column)
 		}
-		return nil
 	})
 }

@@ -1,9 +1,11 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,7 +30,6 @@ type config struct {
 	ModelType     string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
 	ID2Label      map[string]string `json:"id2label"`
-	ProblemType   string            `json:"problem_type"`
 
 	HiddenSize   int64   `json:"hidden_size"`
 	Layers       int64   `json:"num_hidden_layers"`
@@ -69,7 +70,7 @@ type deberta struct {
 	MaxRelative      int64      `json:"max_relative_positions"`
 	ShareKey         bool       `json:"share_att_key"`
 	PositionInput    *bool      `json:"position_biased_input"`
-	NormRelative     string     `json:"norm_rel_ebd"`
+	NormRelative     stringList `json:"norm_rel_ebd"`
 	ConvKernel       int64      `json:"conv_kernel_size"`
 	EmbeddingSize    int64      `json:"embedding_size"`
 	HeadSize         int64      `json:"attention_head_size"`
@@ -129,29 +130,11 @@ func parseConfig(data []byte) (*config, error) {
 
 // defaults fills in what transformers leaves out of a config.json or assumes there.
 func (c *config) defaults(f family) {
-	set := func(p **int64, v int64) {
-		if *p == nil {
-			*p = &v
-		}
-	}
-	set(&c.Types, f.types)
-	set(&c.Pad, f.pad)
-	if c.Epsilon == 0 {
-		c.Epsilon = f.epsilon
-	}
-	if c.Activation == "" {
-		c.Activation = "gelu"
-	}
-	if c.PoolerActivation == "" {
-		c.PoolerActivation = "gelu"
-	}
-	if c.PositionInput == nil {
-		yes := true
-		c.PositionInput = &yes
-	}
-	if c.EmbeddingSize == 0 {
-		c.EmbeddingSize = c.HiddenSize
-	}
+	c.Types, c.Pad = cmp.Or(c.Types, &f.types), cmp.Or(c.Pad, &f.pad)
+	c.Epsilon = cmp.Or(c.Epsilon, f.epsilon)
+	c.Activation, c.PoolerActivation = cmp.Or(c.Activation, "gelu"), cmp.Or(c.PoolerActivation, "gelu")
+	c.PositionInput = cmp.Or(c.PositionInput, new(true))
+	c.EmbeddingSize = cmp.Or(c.EmbeddingSize, c.HiddenSize)
 	if c.MaxRelative < 1 {
 		c.MaxRelative = c.Positions
 	}
@@ -247,10 +230,53 @@ func (c *config) labels(n int64) ([]string, error) {
 	return out, nil
 }
 
-// maxTokens is the longest input: with an offset, positions up to pad_token_id cannot be used.
-func (c *config) maxTokens(f family) int {
-	if f.offset {
-		return int(c.Positions - *c.Pad - 1)
-	}
-	return int(c.Positions)
+// family says how the checkpoints of a model_type differ: names of tensors, and what transformers assumes where the
+// config.json is silent.
+type family struct {
+	prefix string // before every name but the head's
+	layer  string // before a layer's names; %d is its number
+
+	query, key, value, out string // linear layers of the attention
+	attentionNorm          string
+	up, down               string // linear layers of the feed-forward part
+	outputNorm             string
+
+	types, pad int64   // type_vocab_size and pad_token_id by default
+	epsilon    float64 // layer_norm_eps by default
+	offset     bool    // positions count from pad_token_id + 1
+	distilled  bool    // config.json has DistilBERT's names
+	relative   bool    // DeBERTa's disentangled attention
 }
+
+// bertLike has the names that BERT and its descendants share.
+func bertLike(prefix string) family {
+	return family{
+		prefix: prefix, layer: "encoder.layer.%d.",
+		query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
+		out:           "attention.output.dense",
+		attentionNorm: "attention.output.LayerNorm", up: "intermediate.dense", down: "output.dense",
+		outputNorm: "output.LayerNorm",
+		types:      2, epsilon: 1e-12,
+	}
+}
+
+// families by model_type. Defaults are those of transformers' configuration classes.
+var families = func() map[string]family {
+	bert := bertLike("bert.")
+	roberta := bertLike("roberta.")
+	roberta.pad, roberta.offset = 1, true
+	deberta := bertLike("deberta.")
+	deberta.query, deberta.key = "attention.self.query_proj", "attention.self.key_proj"
+	deberta.value = "attention.self.value_proj"
+	deberta.types, deberta.epsilon, deberta.relative = 0, 1e-7, true
+	distil := family{
+		prefix: "distilbert.", layer: "transformer.layer.%d.",
+		query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin", out: "attention.out_lin",
+		attentionNorm: "sa_layer_norm", up: "ffn.lin1", down: "ffn.lin2", outputNorm: "output_layer_norm",
+		epsilon: 1e-12, distilled: true,
+	}
+	return map[string]family{"bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distil,
+		"deberta-v2": deberta}
+}()
+
+func familyNames() []string { return slices.Sorted(maps.Keys(families)) }

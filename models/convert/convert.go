@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/protobuf"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models/checkpoint"
 )
@@ -47,21 +48,15 @@ func (o Options) Validate() error {
 	return errors.Join(f...)
 }
 
-// Result describes a graph that was written.
+// Result describes a graph that was written, beside what config.json says.
 type Result struct {
-	Architecture string   // model_type, as in "xlm-roberta"
-	HiddenSize   int      // width of the encoder
-	Layers       int      // depth of the encoder
-	Labels       []string // id2label, in the order of the logits; "LABEL_0" … where the checkpoint names none
-	Problem      string   // problem_type of config.json; "" where it says nothing
-	MaxTokens    int      // longest input, special tokens included
-	Inputs       []string // int64 [batch, sequence]
-	Output       string   // float32 [batch, labels]
-	Hidden       string   // tensor of the middle layer's output, [batch, sequence, HiddenSize]; "" where there is none
-	HiddenLayer  int      // that layer, from 1 on
-	Files        []string // names of the files in the directory
-	Head         string   // layers of the head, as in "dense+tanh+out_proj"
-	Notes        []string // tensors that were left out, and what Convert assumed
+	Labels      []string // id2label, in the order of the logits; "LABEL_0" … where the checkpoint names none
+	Inputs      []string // int64 [batch, sequence]
+	Output      string   // float32 [batch, labels]
+	Hidden      string   // tensor of the middle layer's output, [batch, sequence, hidden_size]; "" where there is none
+	HiddenLayer int      // that layer, from 1 on
+	Head        string   // layers of the head, as in "dense+tanh+out_proj"
+	Notes       []string // tensors that were left out, and what Convert assumed
 }
 
 // Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or
@@ -84,11 +79,7 @@ func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(ctx, dir, o) })
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, publish(to, func(dir string) error { return b.saveFiles(ctx, dir, o) })
 }
 
 // build makes the graph. For int8 it reads the layers' weights, one at a time; otherwise none yet.
@@ -120,13 +111,8 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 		b.values = protobuf.AppendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
 	}
 	b.values = protobuf.AppendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
-	return b, &Result{
-		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels,
-		Problem:   c.ProblemType,
-		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output,
-		Hidden: b.hidden, HiddenLayer: b.hiddenLayer, Head: h.name, Notes: append(b.headNotes(h),
-			b.leftOut()...),
-	}, nil
+	return b, &Result{Labels: labels, Inputs: b.inputs(), Output: output, Hidden: b.hidden, HiddenLayer: b.hiddenLayer,
+		Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...)}, nil
 }
 
 // leftOut names the tensors that the graph does not use.
@@ -147,19 +133,65 @@ func (b *builder) leftOut() []string {
 }
 
 // publish lets write fill a new directory beside to, and gives it to's name when it is complete.
-func publish(to string, write func(dir string) ([]string, error)) (files []string, err error) {
+func publish(to string, write func(dir string) error) (err error) {
 	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s is not empty; give a new directory", to)
+		return fmt.Errorf("%s is not empty; give a new directory", to)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return err
 	}
 	folder, err := wholefile.NewFolder(to, "."+filepath.Base(to)+".partial-")
 	if err != nil {
-		return nil, explainFault(err)
+		return explainFault(err)
 	}
 	defer func() { err = errors.Join(err, folder.Discard()) }()
-	if files, err = write(folder.Dir); err != nil {
+	if err := write(folder.Dir); err != nil {
+		return err
+	}
+	return folder.Publish(false)
+}
+
+// NotRecognized says why a graph was not rewritten. It names the first node, from the logits back, that is in no
+// encoder which Convert writes, or another difference.
+type NotRecognized struct{ Reason error }
+
+func (e *NotRecognized) Error() string { return "not optimised: " + e.Reason.Error() }
+
+// Unwrap is the reason.
+func (e *NotRecognized) Unwrap() error { return e.Reason }
+
+// Optimize rewrites the graph that torch.onnx or Optimum exported of a BERT, DistilBERT, RoBERTa or XLM-R classifier.
+// It finds the weights by their positions in the graph, and writes them as Convert writes those of a checkpoint. The
+// graph is the file name in from, beside the checkpoint's config.json. Optimize does not compare the logits of both
+// graphs: the caller does. If it does not recognise the graph, it writes nothing, and the error is a *NotRecognized.
+func Optimize(ctx context.Context, from fs.FS, name, to string, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return files, folder.Publish(false)
+	g, err := openExport(from, name)
+	if err != nil {
+		return nil, &NotRecognized{err}
+	}
+	defer g.Close()
+	b, result, err := rebuild(from, g, o)
+	if err != nil {
+		return nil, &NotRecognized{err}
+	}
+	return result, publish(to, func(dir string) error { return b.saveFiles(ctx, dir, o) })
+}
+
+// rebuild makes a graph with the weights that it finds in g.
+func rebuild(from fs.FS, g *export, o Options) (*builder, *Result, error) {
+	data, err := regularfile.ReadFS(from, configFile, regularfile.MaxManifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := parseConfig(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", configFile, err)
+	}
+	w, err := recognise(g, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return build(c, w, o)
 }

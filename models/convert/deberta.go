@@ -1,9 +1,6 @@
 package convert
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // relative is what DeBERTa's layers share: the table of relative positions and which of its rows a pair of tokens
 // reads.
@@ -21,7 +18,7 @@ func (b *builder) newRelative() *relative {
 		return r
 	}
 	r.table = b.plain(b.name("encoder.rel_embeddings.weight"), 2*b.span(), b.HiddenSize)
-	if listHas(b.NormRelative, "layer_norm") {
+	if b.NormRelative.has("layer_norm") {
 		r.table = b.norm(r.table, "encoder.LayerNorm")
 	}
 	n, middle := b.length(), b.vector(b.Positions)
@@ -163,14 +160,4 @@ func (b *builder) shift(x string) string {
 	line = b.op("Slice", []string{line, n, b.vector(math.MaxInt64), b.vector(2)})
 	shape := b.op("Concat", []string{b.vector(0, 0, -1), b.rel.width}, intAttr("axis", 0))
 	return b.op("Slice", []string{b.op("Reshape", []string{line, shape}), b.vector(0), n, b.vector(3)})
-}
-
-// listHas says whether part is among the parts of list, which | divides.
-func listHas(list, part string) bool {
-	for p := range strings.SplitSeq(strings.ToLower(list), "|") {
-		if strings.TrimSpace(p) == part {
-			return true
-		}
-	}
-	return false
 }

@@ -112,13 +112,9 @@ func (g *export) parse(model protobuf.Message) error {
 		case 5:
 			err = g.addTensor(f.Body, "")
 		case 11, 12:
-			to := map[int]*[]string{11: &g.inputs, 12: &g.outputs}[f.Number]
-			err = f.Body.Visit(func(f protobuf.Field) (err error) {
-				if f.Number == 1 {
-					*to, err = appendText(*to, f)
-				}
-				return err
-			})
+			to, names := map[int]*[]string{11: &g.inputs, 12: &g.outputs}[f.Number], []string(nil)
+			names, err = f.Body.Texts(1)
+			*to = append(*to, names...)
 		}
 		return err
 	})
@@ -238,7 +234,7 @@ func (g *export) addTensor(m protobuf.Message, as string) error {
 		case 8:
 			t.name, err = f.Body.Text()
 		case 13:
-			err = readEntry(t.external, f.Body)
+			err = f.Body.Entry(t.external)
 		}
 		return err
 	})
@@ -246,19 +242,6 @@ func (g *export) addTensor(m protobuf.Message, as string) error {
 		t.name = as
 	}
 	g.tensors[t.name] = t
-	return err
-}
-
-// readEntry reads a StringStringEntryProto: key = 1, value = 2.
-func readEntry(to map[string]string, m protobuf.Message) error {
-	var entry []string
-	err := m.Visit(func(f protobuf.Field) (err error) {
-		entry, err = appendText(entry, f)
-		return err
-	})
-	if len(entry) == 2 {
-		to[entry[0]] = entry[1]
-	}
 	return err
 }
 

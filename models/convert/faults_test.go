@@ -160,9 +160,9 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "out")
-		_, err = publish(to, func(dir string) ([]string, error) {
+		err = publish(to, func(dir string) error {
 			if err := os.Symlink("/dev/full", filepath.Join(dir, full)); err != nil {
-				return nil, err
+				return err
 			}
 			return b.saveFiles(context.Background(), dir, Options{Precision: FP32}) // ExternalAbove 0: two files
 		})
@@ -250,8 +250,7 @@ func written(t *testing.T, w weights, o Options, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(context.Background(), dir, o) })
-	return err
+	return publish(to, func(dir string) error { return b.saveFiles(context.Background(), dir, o) })
 }
 
 // size is that of the graph which the weights give.
@@ -310,8 +309,8 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(r.Labels) != 5 || r.MaxTokens < 1 {
-			t.Errorf("%d labels, %d tokens", len(r.Labels), r.MaxTokens)
+		if len(r.Labels) != 5 {
+			t.Errorf("%d labels", len(r.Labels))
 		}
 		b.placeTensors(math.MaxInt64)
 		var out bytes.Buffer

@@ -28,9 +28,8 @@ func quantizeValue(v, scale float32) int8 {
 // scaleDims.
 func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
 	name, _ = b.findWeight(name, rows, width)
-	var scales []float32
-	codes := b.addWeight(name, ".int8", elemInt8, dims, func(e *emitter, v []float32) error {
-		scales = make([]float32, rows)
+	scales := make([]float32, rows)
+	return b.addQuantized(name, dims, scaleDims, scales, func(e *emitter, v []float32) {
 		line := make([]int8, width)
 		for o := range rows {
 			row := v[o*width : (o+1)*width]
@@ -40,18 +39,15 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 			}
 			e.int8s(line)
 		}
-		return nil
 	})
-	return quantized{codes, b.addTensor(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
 }
 
 // quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. If d is not nil,
 // the inputs of the layer were divided by it.
 func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantized {
 	name, _ = b.findWeight(name, out, in)
-	var scales []float32
-	codes := b.addWeight(name, ".int8", elemInt8, []int64{in, out}, func(e *emitter, v []float32) error {
-		scales = make([]float32, out)
+	scales := make([]float32, out)
+	return b.addQuantized(name, []int64{in, out}, []int64{out}, scales, func(e *emitter, v []float32) {
 		for o := range out {
 			d.multiply(v[o*in : (o+1)*in])
 			scales[o] = scaleOf(v[o*in : (o+1)*in])
@@ -63,16 +59,14 @@ func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantize
 			}
 			e.int8s(line)
 		}
-		return nil
 	})
-	return quantized{codes, b.addTensor(name+".scale", elemFloat, []int64{out}, emitScales(&scales))}
 }
 
-func emitScales(scales *[]float32) func(*emitter) error {
-	return func(e *emitter) error {
-		e.floats(*scales)
-		return nil
-	}
+// addQuantized adds the codes that write makes of a weight, and behind them the scales, which write sets.
+func (b *builder) addQuantized(name string, dims, scaleDims []int64, scales []float32,
+	write func(*emitter, []float32)) quantized {
+	return quantized{b.addWeight(name, codesEnding, elemInt8, dims, write),
+		b.addFloats(name+scaleEnding, scaleDims, scales)}
 }
 
 // restored is the matrix as float numbers. The runtime computes it once, when it loads the graph.

@@ -2,9 +2,12 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/models/checkpoint"
 )
 
 // recogniser walks an exported classifier from its logits back to its inputs, and gives each weight the name that it
@@ -212,4 +215,54 @@ func (r *recogniser) checkEpsilon(n *node, epsilon float64) {
 	if !isClose(epsilon, r.Epsilon) {
 		r.fail("%s has epsilon %.3g, but %s says %.3g", n, epsilon, configFile, r.Epsilon)
 	}
+}
+
+// matrix is a weight of an export, [in, out] where it is transposed.
+type matrix struct {
+	*initializer
+	transposed bool
+}
+
+// lifted holds the weights of an export by their names in a checkpoint.
+type lifted struct {
+	*export
+	weights map[string]matrix
+	buf     []float32
+}
+
+// Names are sorted.
+func (l *lifted) Names() []string { return slices.Sorted(maps.Keys(l.weights)) }
+
+// Info has the shape that a checkpoint would have.
+func (l *lifted) Info(name string) (checkpoint.Info, bool) {
+	m, ok := l.weights[name]
+	if !ok {
+		return checkpoint.Info{}, false
+	}
+	shape := slices.Clone(m.dims)
+	if m.transposed {
+		slices.Reverse(shape)
+	}
+	return checkpoint.Info{Name: name, DType: "F32", Shape: shape}, true
+}
+
+// Floats reads a weight as a checkpoint would have it.
+func (l *lifted) Floats(name string, to []float32) ([]float32, error) {
+	m := l.weights[name]
+	if !m.transposed {
+		return l.floats(m.initializer, to)
+	}
+	v, err := l.floats(m.initializer, l.buf)
+	if err != nil {
+		return nil, err
+	}
+	l.buf = v
+	in, out := int(m.dims[0]), int(m.dims[1])
+	to = slices.Grow(to[:0], len(v))[:len(v)]
+	for o := range out {
+		for i := range in {
+			to[o*in+i] = v[i*out+o]
+		}
+	}
+	return to, nil
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,8 +35,7 @@ func Restore(model fs.FS, to string) error {
 	if err != nil {
 		return err
 	}
-	r := restorer{g}
-	_, err = publish(to, func(dir string) ([]string, error) { return nil, r.write(model, dir) })
+	err = publish(to, func(dir string) error { return restorer{g}.write(model, dir) })
 	return errors.Join(err, g.Close())
 }
 
@@ -50,12 +49,8 @@ func (r restorer) write(model fs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(dir, "model.safetensors"))
-	if err != nil {
-		return err
-	}
-	err = r.writeWeights(newEmitter(f), shapes)
-	return explainFault(errors.Join(err, f.Close(), wholefile.Write(filepath.Join(dir, configFile), settings),
+	err = createFile(dir, "model.safetensors", func(w io.Writer) error { return r.writeWeights(newEmitter(w), shapes) })
+	return explainFault(errors.Join(err, wholefile.Write(filepath.Join(dir, configFile), settings),
 		wholefile.Write(filepath.Join(dir, vocabularyFile), tokenizer)))
 }
 
@@ -167,12 +162,12 @@ func (r restorer) weight(name string, shape []int64) ([]float32, error) {
 	v := make([]float32, len(codes))
 	if r.scaledByRow(name) {
 		for i, c := range codes {
-			v[i] = float32(c) * scale[i/width]
+			v[i] = float32(int8(c)) * scale[i/width] // #nosec G115 -- the same bits with a sign
 		}
 		return v, nil
 	}
 	for i, c := range codes {
-		v[i%rows*width+i/rows] = float32(c) * scale[i%rows]
+		v[i%rows*width+i/rows] = float32(int8(c)) * scale[i%rows] // #nosec G115 -- the same bits with a sign
 	}
 	return v, r.undivide(name, v, rows, width)
 }
@@ -225,7 +220,7 @@ func (r restorer) named(name string) ([]float32, error) {
 }
 
 // codes reads an int8 tensor.
-func (r restorer) codes(t *initializer) ([]int8, error) {
+func (r restorer) codes(t *initializer) ([]byte, error) {
 	n, ok := t.size()
 	m, err := r.raw(t)
 	if err != nil {
@@ -236,10 +231,5 @@ func (r restorer) codes(t *initializer) ([]int8, error) {
 			t.dims, t.elem, m.Size())
 	}
 	data := make([]byte, n)
-	err = m.Read(data, 0)
-	out := make([]int8, n)
-	for i, b := range data {
-		out[i] = int8(b) // #nosec G115 -- the same bits with a sign
-	}
-	return out, err
+	return data, m.Read(data, 0)
 }

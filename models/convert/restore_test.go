@@ -19,7 +19,7 @@ func savedModel(t *testing.T, w weights, precision string, divisors map[string]d
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := b.saveFiles(context.Background(), dir, withPrecision(precision)); err != nil {
+	if err := b.saveFiles(context.Background(), dir, withPrecision(precision)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, vocabularyFile), []byte("{}"), 0o600); err != nil {

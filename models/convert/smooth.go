@@ -199,17 +199,14 @@ func (b *builder) divided(x, name string, d divisor) string {
 	if d == nil {
 		return x
 	}
-	inverse := b.addTensor(b.name(name+".inverse"), elemFloat, []int64{int64(len(d))}, func(e *emitter) error {
-		v := make([]float32, len(d))
-		for i := range v {
-			if d[i] > 0 {
-				v[i] = 1 / d[i]
-			}
+	inverse := make([]float32, len(d))
+	for i := range d {
+		if d[i] > 0 {
+			inverse[i] = 1 / d[i]
 		}
-		e.floats(v)
-		return nil
-	})
-	return b.op("Mul", []string{x, inverse})
+	}
+	factor := b.addFloats(b.name(name+inverseEnding), []int64{int64(len(d))}, inverse)
+	return b.op("Mul", []string{x, factor})
 }
 
 // apart adds the part of a linear layer's product that comes from the channels left out; "" is none.
@@ -225,7 +222,7 @@ func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 	}
 	weight, _ := b.findWeight(b.name(name+".weight"), out, in)
 	shape := []int64{int64(len(left)), out}
-	rows := b.addWeight(weight, ".apart", elemFloat, shape, func(e *emitter, v []float32) error {
+	rows := b.addWeight(weight, apartEnding, elemFloat, shape, func(e *emitter, v []float32) {
 		row := make([]float32, out)
 		for _, i := range left {
 			for o := range out {
@@ -233,7 +230,6 @@ func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 			}
 			e.floats(row)
 		}
-		return nil
 	})
 	return b.op("MatMul", []string{b.op("Gather", []string{x, b.vector(left...)}, intAttr("axis", 2)), rows})
 }

@@ -180,7 +180,7 @@ func logitsOf(t *testing.T, w weights, precision string, divisors map[string]div
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := b.saveFiles(context.Background(), dir, withPrecision(precision)); err != nil {
+	if err := b.saveFiles(context.Background(), dir, withPrecision(precision)); err != nil {
 		t.Fatal(err)
 	}
 	graph, err := os.ReadFile(filepath.Join(dir, graphFile))

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -137,12 +138,13 @@ func (g *graph) writeFiles(ctx context.Context, model, data io.Writer) error {
 	return errors.Join(to.flush(), apart.flush())
 }
 
-// emitter writes numbers. It keeps the first error of the writer beneath.
+// emitter writes numbers. It keeps its first errors.
 type emitter struct {
-	w   *bufio.Writer
-	n   int64 // bytes written
-	err error
-	buf []byte
+	w     *bufio.Writer
+	n     int64 // bytes written
+	err   error // of the writer beneath
+	fault error // about a number that its type cannot hold
+	buf   []byte
 }
 
 func newEmitter(w io.Writer) *emitter { return &emitter{w: bufio.NewWriterSize(w, 1<<20)} }
@@ -161,7 +163,7 @@ func (e *emitter) flush() error { return errors.Join(e.err, e.w.Flush()) }
 
 func (e *emitter) tensor(t *tensor) error {
 	end := e.n + t.size()
-	if err := errors.Join(t.fill(e), e.err); err != nil {
+	if err := cmp.Or(t.fill(e), e.fault, e.err); err != nil {
 		return err
 	}
 	if e.n != end {
@@ -179,17 +181,16 @@ func (e *emitter) floats(v []float32) {
 	e.bytes(e.buf)
 }
 
-func (e *emitter) halves(v []float32) error {
+func (e *emitter) halves(v []float32) {
 	e.buf = e.buf[:0]
 	for _, x := range v {
 		h, ok := floatToHalf(x)
-		if !ok {
-			return fmt.Errorf("%v is too large for fp16; convert to fp32", x)
+		if !ok && e.fault == nil {
+			e.fault = fmt.Errorf("%v is too large for fp16; convert to fp32", x)
 		}
 		e.buf = binary.LittleEndian.AppendUint16(e.buf, h)
 	}
 	e.bytes(e.buf)
-	return nil
 }
 
 func (e *emitter) ints(v []int64) {
@@ -206,28 +207,23 @@ func (e *emitter) int8s(v []int8) {
 	e.bytes(e.buf)
 }
 
-// saveFiles writes g as the files of dir and returns their names.
-func (g *graph) saveFiles(ctx context.Context, dir string, o Options) ([]string, error) {
-	names := []string{graphFile}
-	if g.placeTensors(o.ExternalAbove) > 0 {
-		names = append(names, dataFile)
-	}
-	writers := []io.Writer{io.Discard, io.Discard}
-	var files []*os.File
-	var err error
-	for i, name := range names {
-		f, e := os.Create(filepath.Join(dir, name))
-		if err = errors.Join(err, e); e == nil {
-			writers[i], files = f, append(files, f)
+// saveFiles writes g as the files of dir.
+func (g *graph) saveFiles(ctx context.Context, dir string, o Options) error {
+	apart := g.placeTensors(o.ExternalAbove) > 0
+	return explainFault(createFile(dir, graphFile, func(model io.Writer) error {
+		if !apart {
+			return g.writeFiles(ctx, model, io.Discard)
 		}
+		return createFile(dir, dataFile, func(data io.Writer) error { return g.writeFiles(ctx, model, data) })
+	}))
+}
+
+func createFile(dir, name string, write func(io.Writer) error) error {
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = g.writeFiles(ctx, writers[0], writers[1])
-	}
-	for _, f := range files {
-		err = errors.Join(err, f.Close())
-	}
-	return names, explainFault(err)
+	return errors.Join(write(f), f.Close())
 }
 
 // explainFault words a full disk for people.
@@ -236,4 +232,18 @@ func explainFault(err error) error {
 		return fmt.Errorf("the disk is full: %w; free some space, or convert to int8, which needs a quarter", err)
 	}
 	return err
+}
+
+// floatToHalf rounds x to the nearest IEEE 754 binary16, ties to even. It is false where x lies beyond ±65504.
+func floatToHalf(x float32) (uint16, bool) {
+	bits := math.Float32bits(x)
+	sign, abs := uint16(bits>>16&0x8000), bits&0x7fffffff
+	switch {
+	case abs >= 0x477ff000: // 65520 rounds to infinity
+		return sign | 0x7c00, false
+	case abs < 0x38800000: // below 2^-14: a multiple of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(abs))*(1<<24))), true
+	}
+	abs += 0xfff + abs>>13&1 // round the 13 bits that go
+	return sign | uint16((abs-0x38000000)>>13), true
 }

@@ -17,18 +17,13 @@ import (
 // lockPoll is how often a pull looks whether another's lock is gone.
 const lockPoll = 100 * time.Millisecond
 
-// openCache opens the repository's folder in the cache; if create, it and its parts are made.
-func (p *pull) openCache(create bool) (err error) {
-	if create {
-		if err := os.MkdirAll(p.dir, 0o777); err != nil {
-			return p.diskError(err)
-		}
+// makeCache makes the repository's folder in the cache and its parts, and opens it.
+func (p *pull) makeCache() (err error) {
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return p.diskError(err)
 	}
 	if p.root, err = os.OpenRoot(p.dir); err != nil {
 		return err
-	}
-	if !create {
-		return nil
 	}
 	if err := p.root.MkdirAll("blobs", 0o777); err != nil {
 		return errors.Join(p.diskError(err), p.root.Close())
@@ -134,8 +129,8 @@ func (p *pull) readRef() string {
 }
 
 // fromCache returns what the cache has. Each file is compared with the hash in its blob's name.
-func (p *pull) fromCache() (*Snapshot, error) {
-	if err := p.openCache(false); errors.Is(err, fs.ErrNotExist) {
+func (p *pull) fromCache() (s *Snapshot, err error) {
+	if p.root, err = os.OpenRoot(p.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, p.notCached("nothing of it")
 	} else if err != nil {
 		return nil, err

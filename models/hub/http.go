@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -40,13 +41,13 @@ func (t *transient) Unwrap() error { return t.err }
 func (p *pull) retryTransient(ctx context.Context, try func() (int64, error)) error {
 	for failed := 1; ; failed++ {
 		moved, err := try()
-		var t *transient
+		t, again := errors.AsType[*transient](err)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !errors.As(err, &t):
+		case !again:
 			return err
 		case moved >= someProgress:
 			failed = 1
@@ -92,10 +93,7 @@ func (p *pull) token() string { return strings.TrimSpace(p.Token) }
 
 // sendRequest sends one request. The answer's body ends with an error when nothing arrives for the stall time.
 func (p *pull) sendRequest(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
-	limit := stallTimeout
-	if p.stall > 0 {
-		limit = p.stall
-	}
+	limit := cmp.Or(p.stall, stallTimeout)
 	guard := &stallGuard{limit: limit}
 	ctx, guard.cancel = context.WithCancelCause(ctx)
 	guard.timer = time.AfterFunc(limit, func() { guard.cancel(fmt.Errorf("nothing arrived for %v", limit)) })
@@ -179,20 +177,17 @@ func (p *pull) isAtEndpoint(u *url.URL) bool {
 
 // connectError says what to try when no answer came. Signed URLs are secrets: it removes what follows the "?".
 func (p *pull) connectError(err, cause error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		at.URL, _, _ = strings.Cut(at.URL, "?")
 	}
-	var (
-		certificate *tls.CertificateVerificationError
-		dns         *net.DNSError
-	)
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	dns, noAddress := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, errRedirect):
 		return err
-	case errors.As(err, &certificate):
+	case badCertificate:
 		return fmt.Errorf("%w; a proxy in between needs its certificate installed (SSL_CERT_FILE)", err)
-	case errors.As(err, &dns) && dns.IsNotFound:
+	case noAddress && dns.IsNotFound:
 		return fmt.Errorf("%w; check the network and HF_ENDPOINT, or use --offline", err)
 	case cause != nil && !errors.Is(err, cause):
 		err = fmt.Errorf("%w: %w", err, cause)

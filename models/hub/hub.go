@@ -135,9 +135,7 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 	if !repoName.MatchString(repo) || strings.Contains(repo, "--") || strings.Contains(repo, "..") {
 		return nil, fmt.Errorf("%q is no repository's name; give ORG/NAME as in its address on the hub", repo)
 	}
-	if revision == "" {
-		revision = defaultRevision
-	}
+	revision = cmp.Or(revision, defaultRevision)
 	if err := checkName(revision); err != nil {
 		return nil, fmt.Errorf("revision %w; give a branch, a tag or a commit", err)
 	}
@@ -168,7 +166,7 @@ func (p *pull) fromHub(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.openCache(true); err != nil {
+	if err := p.makeCache(); err != nil {
 		return nil, err
 	}
 	defer p.root.Close()

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/identifier/ort/orttest"
@@ -39,7 +38,7 @@ func TestEmbedding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, runner, err := machine.OpenEmbedder(t.Context(), m, ort.Options{}, identifier.DefaultEmbedOptions())
+			e, runner, err := machine.OpenEmbedder(t.Context(), m, ort.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

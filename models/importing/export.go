@@ -32,26 +32,25 @@ func (r *importer) copyExport(ctx context.Context) error {
 	if err := r.describeDraft(ctx, c); err != nil || !r.o.Optimize {
 		return err
 	}
-	return r.optimizeGraph(ctx, c.Files[0])
+	return r.optimizeGraph(ctx, *c)
 }
 
 // optimizeGraph replaces the export's graph by a rewritten one, if it recognises the graph and both give the same
 // logits.
-func (r *importer) optimizeGraph(ctx context.Context, graph string) (err error) {
+func (r *importer) optimizeGraph(ctx context.Context, c models.Classifier) (err error) {
 	fused := *r
 	if fused.draft, err = models.NewDraft(r.to, r.o.Overwrite); err != nil {
 		return err
 	}
 	spare := fused.draft
 	defer func() { err = errors.Join(err, spare.Discard()) }()
-	err = fused.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
-		return convert.Optimize(ctx, r.source, graph, to, o)
+	err = fused.writeGraphs(ctx, c, func(to string, o convert.Options) (*convert.Result, error) {
+		return convert.Optimize(ctx, r.source, c.Files[0], to, o)
 	})
 	if err == nil {
 		err = fused.compareGraphs(ctx, r)
 	}
-	var not *convert.NotRecognized
-	if errors.As(err, &not) {
+	if not, ok := errors.AsType[*convert.NotRecognized](err); ok {
 		r.report.Notes = []string{not.Error() + "; the graph is used as it is"}
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/identifier/local"
@@ -18,6 +19,7 @@ import (
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/checkpoint"
 	"github.com/erreval/erreval/models/convert"
+	"github.com/erreval/erreval/models/hub"
 )
 
 type importer struct {
@@ -41,12 +43,11 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 	if r.to, err = r.prepareTarget(); err != nil {
 		return nil, err
 	}
-	r.draft, err = models.NewDraft(r.to, o.Overwrite)
-	if err == nil && len(r.draft.Left) > 0 {
-		r.log("removed what an import that was killed left: %s", strings.Join(r.draft.Left, ", "))
-	}
-	if err != nil {
+	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
 		return nil, err
+	}
+	if len(r.draft.Left) > 0 {
+		r.log("removed what an import that was killed left: %s", strings.Join(r.draft.Left, ", "))
 	}
 	defer func() {
 		if err != nil && ctx.Err() != nil {
@@ -151,14 +152,14 @@ func (r *importer) convertCheckpoint(ctx context.Context) error {
 	if err != nil {
 		return models.UnfitErrorf("%s: %w", r.o.Source, err)
 	}
-	return r.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
+	return r.writeGraphs(ctx, *c, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Convert(ctx, r.o.Source, to, o)
 	})
 }
 
-// writeGraphs writes the graph that convert makes into the draft, and also an fp32 graph if the first has another
+// writeGraphs writes the graph that convert makes of c into the draft, and also an fp32 graph if the first has another
 // precision.
-func (r *importer) writeGraphs(ctx context.Context,
+func (r *importer) writeGraphs(ctx context.Context, c models.Classifier,
 	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
 	r.log("converting %s to %s", r.o.Source, o.Precision)
@@ -177,16 +178,11 @@ func (r *importer) writeGraphs(ctx context.Context,
 		}
 	}
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
-	return r.describeDraft(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
-		Layers: result.Layers, Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens,
-		Inputs: result.Inputs, Output: result.Output, Embedding: embeddingOf(result)})
-}
-
-func embeddingOf(r *convert.Result) *models.Embedding {
-	if r.Hidden == "" {
-		return nil
+	c.Labels, c.Inputs, c.Output = result.Labels, result.Inputs, result.Output
+	if result.Hidden != "" {
+		c.Embedding = &models.Embedding{Tensor: result.Hidden, Layer: result.HiddenLayer, Size: c.HiddenSize}
 	}
-	return &models.Embedding{Tensor: r.Hidden, Layer: r.HiddenLayer, Size: r.HiddenSize}
+	return r.describeDraft(ctx, &c)
 }
 
 func (r *importer) copyModel() error {
@@ -239,4 +235,34 @@ func (r *importer) log(format string, args ...any) {
 	if r.o.Log != nil {
 		r.o.Log(format, args...)
 	}
+}
+
+// Pull fetches a checkpoint from a hub and imports it. what is ORG/NAME or ORG/NAME@REVISION. The client's Cache ""
+// means huggingface_hub's own. Pull sets the client's Select, and Source and Origin of o.
+func Pull(ctx context.Context, client hub.Client, what string, o Options) (*Report, error) {
+	// A pull may take long: check first what the import needs after it.
+	_, err := o.Machine.LocateLibrary(o.Library)
+	if err == nil && client.Cache == "" {
+		client.Cache, err = hub.CacheDir(o.Machine.Getenv)
+	}
+	if err != nil {
+		return nil, err
+	}
+	client.Select = selectWithCard
+	repo, revision, _ := strings.Cut(what, "@")
+	snapshot, err := client.Pull(ctx, repo, revision)
+	if err != nil {
+		return nil, err
+	}
+	o.Source, o.Origin = snapshot.Dir, snapshot.Repo+"@"+snapshot.Commit
+	return Import(ctx, o)
+}
+
+// selectWithCard fetches the model card too, which names the licence.
+func selectWithCard(names []string) ([]string, error) {
+	picked, err := hub.SelectModel(names)
+	if err == nil && slices.Contains(names, "README.md") {
+		picked = append(picked, "README.md")
+	}
+	return picked, err
 }

@@ -1,6 +1,9 @@
 package importing
 
-import "unicode/utf8"
+import (
+	"maps"
+	"unicode/utf8"
+)
 
 // probeRows is how many sample rows a manifest keeps as probes.
 const probeRows = 4
@@ -49,10 +52,7 @@ func sampleRows(fields []string, maxTokens int) []map[string]string {
 		}
 		rows = append(rows, row)
 	}
-	long := map[string]string{}
-	for field, text := range rows[0] {
-		long[field] = text
-	}
+	long := maps.Clone(rows[0])
 	last := fields[len(fields)-1]
 	for utf8.RuneCountInString(long[last]) < 6*maxTokens { // English has some 4 letters a token
 		for _, texts := range sampleTexts {

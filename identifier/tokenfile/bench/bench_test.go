@@ -61,7 +61,7 @@ func vocabularies(b *testing.B) map[string][]byte {
 	return map[string][]byte{"bpe": bpe, "wordpiece": words}
 }
 
-func load(b *testing.B, data []byte) tokenfile.Tokenizer {
+func load(b *testing.B, data []byte) *tokenfile.Tokenizer {
 	b.Helper()
 	tok, err := tokenfile.Load(fstest.MapFS{"tokenizer.json": {Data: data}})
 	if err != nil {
@@ -71,7 +71,7 @@ func load(b *testing.B, data []byte) tokenfile.Tokenizer {
 }
 
 // rows returns the texts to encode.
-func rows(b *testing.B, tok tokenfile.Tokenizer) []string {
+func rows(b *testing.B, tok *tokenfile.Tokenizer) []string {
 	b.Helper()
 	if *rowsFile == "" {
 		return madeUp(tok)
@@ -110,7 +110,7 @@ func joined(row map[string]any) string {
 
 // madeUp makes 2,000 rows of about 900 bytes: words of GPT-2's vocabulary, the frequent ones often (Zipf), one in
 // twenty of a kind that hardly occurs twice, with numbers, punctuation and a question at the beginning.
-func madeUp(tok tokenfile.Tokenizer) []string {
+func madeUp(tok *tokenfile.Tokenizer) []string {
 	var words []string
 	for id := range int32(tok.VocabSize()) {
 		if w, ok := strings.CutPrefix(tok.Token(id), "Ġ"); ok && len(w) > 1 && w[0] >= 'A' && w[len(w)-1] <= 'z' {
