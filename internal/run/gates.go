@@ -53,8 +53,8 @@ func FitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) 
 			row.ID, d.Taxonomy, t.ID()))
 }
 
-// MissedGates is nil, or the error with exit code 6 that names what was missed and by how much. It says which limits hold
-// by some of the rows alone.
+// MissedGates is nil, or the error with exit code 6 that names what was missed and by how much. It says which limits
+// hold by some of the rows alone.
 func (p *Process) MissedGates(results []gate.Result) error {
 	var missed []string
 	for _, r := range results {
