@@ -37,7 +37,7 @@ func newPicker(s *survey) *picker {
 // it.
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
-	random := s.random.sorted()
+	random := s.random.entries
 	for _, e := range random[:min(len(random), q[Random])] {
 		e.of.out, p.last[s.random] = true, e.score
 		p.taken[s.random]++
@@ -118,7 +118,7 @@ func (p *picker) spread() int {
 
 // queue is what one system has in a ranking, best first.
 type queue struct {
-	entries []*entry
+	entries []entry
 	at      int // of the first that may still fit
 }
 
@@ -135,7 +135,7 @@ func (p *picker) queuesOf(r *ranking) []*queue {
 	}
 	var queues []*queue
 	of := map[string]*queue{}
-	for _, e := range r.sorted() {
+	for _, e := range r.entries {
 		q := of[e.of.system]
 		if q == nil {
 			q = &queue{}
@@ -156,8 +156,8 @@ func (p *picker) next(queues []*queue, limit int) *entry {
 			for q.at < len(q.entries) && !p.open(q.entries[q.at].of, limit) {
 				q.at++
 			}
-			if q.at < len(q.entries) && (best == nil || p.turn(q.entries[q.at], best)) {
-				best = q.entries[q.at]
+			if q.at < len(q.entries) && (best == nil || p.turn(&q.entries[q.at], best)) {
+				best = &q.entries[q.at]
 			}
 		}
 		if best == nil {
@@ -177,11 +177,7 @@ func (p *picker) open(c *candidate, limit int) bool {
 
 // turn tells whether a goes before b, which is of another system.
 func (p *picker) turn(a, b *entry) bool {
-	x, y := p.systems[a.of.system], p.systems[b.of.system]
-	if x != y {
-		return x < y
-	}
-	return before(a.score, a.of.key, a.of.id, b)
+	return cmp.Or(cmp.Compare(p.systems[a.of.system], p.systems[b.of.system]), compare(*a, *b)) < 0
 }
 
 // rare takes rows that may hold an error type, always of the type that has the fewest rows.
