@@ -108,17 +108,10 @@ func (m *Mix) types() []int {
 
 // draw is the place of a type, by weight.
 func (m *Mix) draw(rng *rand.Rand, types []int) int {
-	sum := 0.0
-	for _, y := range types {
-		sum += m.Weights[y]
+	if i := simulate.Draw(rng, types, func(y int) float64 { return m.Weights[y] }); i >= 0 {
+		return i
 	}
-	x := rng.Float64() * sum
-	for i, y := range types {
-		if x -= m.Weights[y]; x < 0 {
-			return i
-		}
-	}
-	return len(types) - 1
+	return len(types) - 1 // rounding
 }
 
 // quotas goes through the rows in random order, for each error anew, as often as it takes.

@@ -119,13 +119,7 @@ func (e *editor) all(o Options) (all []made) {
 
 // draw draws one of the codes by their weights.
 func (e *editor) draw(codes []string, mix map[string]float64) string {
-	sum := 0.0
-	for _, code := range codes {
-		sum += mix[code]
-	}
-	x := e.rng.Float64() * sum
-	at := slices.IndexFunc(codes, func(code string) bool { x -= mix[code]; return x < 0 })
-	return codes[max(at, 0)]
+	return codes[max(0, Draw(e.rng, codes, func(code string) float64 { return mix[code] }))]
 }
 
 func newEditor(rows []*dataset.Row, t *taxonomy.Taxonomy, seed uint64) *editor {
