@@ -90,9 +90,6 @@ func (b *Binding) Code(label string) (string, bool) {
 	return "", false
 }
 
-// Names are the taxonomy's codes of the types that rules make.
-func (b *Binding) Names() []string { return b.Labels(b.Codes) }
-
 // Labels are the taxonomy's codes for those of the rules. A label that the taxonomy has no type for is left out.
 func (b *Binding) Labels(codes []string) []string {
 	var out []string
@@ -113,7 +110,7 @@ func (b *Binding) Mix(values []string, only bool) (map[string]float64, error) {
 			mix[code] = weight
 		}
 	}
-	given, err := ParseMix(values, b.Code, b.Names())
+	given, err := ParseMix(values, b.Code, b.Labels(b.Codes))
 	maps.Copy(mix, given)
 	return mix, err
 }
