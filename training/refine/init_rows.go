@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -48,8 +47,7 @@ func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
 		return nil, err
 	}
 	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error {
-		rows = append(rows,
-			row)
+		rows = append(rows, row)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -233,8 +231,7 @@ func (b *builder) usable(row *dataset.Row, pool bool) error {
 		fault = b.again(row)
 	}
 	if fault != nil {
-		raw := bytes.TrimSuffix(rowsText([]*dataset.Row{row}), []byte("\n"))
-		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}
+		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: row.JSON(), Err: fault}
 	}
 	b.ownID(row, pool)
 	err := row.Set(dataset.ColumnID, row.ID)

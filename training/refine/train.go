@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -240,14 +239,12 @@ func hashOf(parts ...any) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func rowsText(rows []*dataset.Row) []byte {
-	var b bytes.Buffer
-	out := dataset.NewWriter(&b)
+// rowsText is a JSON Lines file.
+func rowsText(rows []*dataset.Row) (text []byte) {
 	for _, row := range rows {
-		_ = out.Write(row) // a Buffer takes everything
+		text = append(append(text, row.JSON()...), '\n')
 	}
-	_ = out.Flush()
-	return b.Bytes()
+	return text
 }
 
 // init is the checkpoint to begin with, or "".
@@ -314,7 +311,7 @@ func (t *training) job(task, init, train, dev string) (*Job, error) {
 	dev, devErr := filepath.Abs(dev)
 	c := t.w.Config.Train
 	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(),
-		Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
+		Labels: t.w.Taxonomy.Labels(), NoError: t.w.Taxonomy.NoError(), Needs: needs(t.w.Taxonomy),
 		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
 		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens, Window: c.Window}, errors.Join(err, trainErr, devErr)
 }
@@ -359,11 +356,4 @@ func (t *training) keep(job *Job, task string) error {
 
 func (t *training) path(elem ...string) (string, error) {
 	return t.u.Path(append([]string{IterationDir, IterationName(t.iteration)}, elem...)...)
-}
-
-func noError(t *taxonomy.Taxonomy) string {
-	if i := t.NoErrorIndex(); i >= 0 {
-		return t.Types[i].Name
-	}
-	return ""
 }

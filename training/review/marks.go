@@ -201,25 +201,11 @@ func (m *Marks) Set(row *dataset.Row, mark Mark) error {
 
 // format is a row's line.
 func (m *Marks) format(line *marked) ([]byte, error) {
-	var b bytes.Buffer
-	sink, err := dataset.NewSink(&b, dataset.Format{Name: dataset.JSONL}, dataset.SinkOptions{})
-	if err != nil {
-		return nil, err
-	}
 	row, err := m.row(line)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
+	err = errors.Join(err, row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
 		row.Set(columnReviewer, line.reviewer), row.Set(columnTime, line.Time),
 		row.Set(columnText, dataset.TextSHA256(line.values)))
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(sink.Write(row), sink.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return append(row.JSON(), '\n'), err
 }
 
 // row has a line's id and texts.

@@ -1,10 +1,8 @@
 package selection
 
 import (
-	"bytes"
 	"fmt"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -35,16 +33,7 @@ func (b *Batch) Lines(batch string) (items []review.Item, auto []byte, err error
 func itemID(batch string, i int) string { return fmt.Sprintf("%s-%04d", batch, i+1) }
 
 func itemOf(p *Pick) (*review.Item, error) {
-	it := &review.Item{RowID: p.ID, Why: p.Why, TextSHA256: p.Row.TextHash()}
-	var line bytes.Buffer
-	w := dataset.NewWriter(&line)
-	if err := w.Write(p.Row); err != nil {
-		return nil, err
-	}
-	if err := w.Flush(); err != nil {
-		return nil, err
-	}
-	it.Row = bytes.TrimSuffix(line.Bytes(), []byte("\n"))
+	it := &review.Item{RowID: p.ID, Why: p.Why, TextSHA256: p.Row.TextHash(), Row: p.Row.JSON()}
 	d, err := p.Row.Diagnosis()
 	if err != nil {
 		return nil, err

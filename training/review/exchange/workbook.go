@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -154,32 +155,25 @@ func (w *workbook) add(name string, width int, style string, hidden bool, value 
 // highlight marks in the context where it says another field word for word, such as an answer.
 func (w *workbook) highlight(column, context int) {
 	for i, values := range w.f.Values {
-		others, text := slices.Delete(slices.Clone(values), context, context+1), printable(values[context])
-		places := wordmatch.Find(text, others)
-		if len(places) == 0 {
+		others := slices.Delete(slices.Clone(values), context, context+1)
+		pieces := wordmatch.Cut(printable(values[context]), others)
+		if !slices.ContainsFunc(pieces, func(p wordmatch.Piece) bool { return p.Mark }) {
 			continue
 		}
 		cell, err := excelize.CoordinatesToCellName(column, i+2)
 		w.note(err)
-		w.note(w.SetCellRichText(reviewSheet, cell, runs(text, places)))
+		w.note(w.SetCellRichText(reviewSheet, cell, runs(pieces)))
 	}
 }
 
-func runs(text string, places [][]int) []excelize.RichTextRun {
-	mark := &excelize.Font{Bold: true, Color: "C00000"}
-	var out []excelize.RichTextRun
-	end := 0
-	add := func(s string, font *excelize.Font) {
-		if s != "" {
-			out = append(out, excelize.RichTextRun{Text: s, Font: font})
+func runs(pieces []wordmatch.Piece) (out []excelize.RichTextRun) {
+	for _, p := range pieces {
+		run := excelize.RichTextRun{Text: p.Text}
+		if p.Mark {
+			run.Font = &excelize.Font{Bold: true, Color: "C00000"}
 		}
+		out = append(out, run)
 	}
-	for _, p := range places {
-		add(text[end:p[0]], nil)
-		add(text[p[0]:p[1]], mark)
-		end = p[1]
-	}
-	add(text[end:], nil)
 	return out
 }
 
@@ -262,9 +256,4 @@ func (w *workbook) definitions() {
 }
 
 // clean is the choice that stands for "nothing wrong".
-func clean(t *taxonomy.Taxonomy) string {
-	if i := t.NoErrorIndex(); i >= 0 {
-		return t.Types[i].Name
-	}
-	return None
-}
+func clean(t *taxonomy.Taxonomy) string { return cmp.Or(t.NoError(), None) }

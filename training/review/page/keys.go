@@ -23,15 +23,13 @@ func inOrder(types []taxonomy.Type) []taxonomy.Type {
 		}
 	}
 	out := slices.Clone(types)
-	slices.SortStableFunc(out, func(a, b taxonomy.Type) int {
-		switch {
-		case a.NoError == b.NoError:
-			return rank[a.Category] - rank[b.Category]
-		case a.NoError:
+	place := func(y taxonomy.Type) int {
+		if y.NoError {
 			return -1
 		}
-		return 1
-	})
+		return rank[y.Category]
+	}
+	slices.SortStableFunc(out, func(a, b taxonomy.Type) int { return place(a) - place(b) })
 	return out
 }
 

@@ -36,16 +36,10 @@ type shownField struct {
 
 type shownItem struct {
 	ID            string                `json:"id"`
-	Texts         [][]piece             `json:"texts"` // one a field
+	Texts         [][]wordmatch.Piece   `json:"texts"` // one a field; marked where it says another one word for word
 	Proposed      []string              `json:"proposed,omitempty"`
 	Probabilities dataset.Probabilities `json:"probabilities,omitempty"`
 	Answer        *given                `json:"answer"` // nil where there is none yet
-}
-
-// piece is a part of a text; marked where it says another field word for word.
-type piece struct {
-	Text string `json:"text"`
-	Mark bool   `json:"mark,omitempty"`
 }
 
 // batch is the review as it stands.
@@ -78,7 +72,7 @@ func (p *Page) show(i int) shownItem {
 		if c.Group {
 			others = slices.Concat(values[:j], values[j+1:])
 		}
-		out.Texts = append(out.Texts, pieces(values[j], others))
+		out.Texts = append(out.Texts, wordmatch.Cut(values[j], others))
 	}
 	if item.Proposed != nil && p.review.ShowLabels {
 		out.Proposed = item.Proposed.Labels
@@ -86,23 +80,6 @@ func (p *Page) show(i int) shownItem {
 	if item.Proposed != nil && p.review.ShowProbabilities {
 		out.Probabilities = item.Proposed.Probabilities
 	}
-	return out
-}
-
-// pieces cuts a text where it says one of the targets.
-func pieces(text string, targets []string) []piece {
-	out, end := []piece{}, 0
-	add := func(to int, mark bool) {
-		if to > end {
-			out = append(out, piece{text[end:to], mark})
-			end = to
-		}
-	}
-	for _, at := range wordmatch.Find(text, targets) {
-		add(at[0], false)
-		add(at[1], true)
-	}
-	add(len(text), false)
 	return out
 }
 
