@@ -7,7 +7,6 @@ package review
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,8 +142,7 @@ func Freeze(dir string, b *Batch, items []Item) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(data)
-	b.Items, b.ItemsSHA256, b.Counts = len(items), hex.EncodeToString(sum[:]), map[string]int{}
+	b.Items, b.ItemsSHA256, b.Counts = len(items), fmt.Sprintf("%x", sha256.Sum256(data)), map[string]int{}
 	for _, it := range items {
 		b.Counts[it.Reason]++
 	}
@@ -178,7 +176,12 @@ type Frozen struct {
 // Open reads a batch's folder.
 func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	f := &Frozen{Dir: dir, Taxonomy: t, Columns: columnsOf(t), index: map[string]int{}}
-	if err := f.readBatch(filepath.Join(dir, BatchFile)); err != nil {
+	b, err := ReadBatch(dir)
+	if err != nil {
+		return nil, err
+	}
+	f.Batch = *b
+	if err := f.checkBatch(filepath.Join(dir, BatchFile)); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, ItemsFile)
@@ -186,7 +189,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.ItemsSHA256 {
+	if fmt.Sprintf("%x", sha256.Sum256(data)) != f.ItemsSHA256 {
 		return nil, fmt.Errorf("%s was changed since the batch was made (its hash is not the one in %s); put it back, as "+
 			"in: git checkout %[1]s", file, BatchFile)
 	}
@@ -215,12 +218,8 @@ func ReadBatch(dir string) (*Batch, error) {
 	return b, nil
 }
 
-func (f *Frozen) readBatch(file string) error {
-	b, err := ReadBatch(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	if f.Batch = *b; f.ID == "" {
+func (f *Frozen) checkBatch(file string) error {
+	if f.ID == "" {
 		return fmt.Errorf(`%s: no "id"`, file)
 	}
 	if f.TaxonomySHA256 != f.Taxonomy.Hash() {

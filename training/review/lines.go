@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,8 +42,7 @@ func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() 
 
 // placed gives an error its place, unless it has one.
 func placed(err error, p Place) error {
-	var fault *Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*Fault](err); ok {
 		return fault
 	}
 	return &Fault{Place: p, Reason: err.Error()}
@@ -53,7 +53,7 @@ func (k keys) decode(row *dataset.Row) error {
 	for _, name := range row.Columns() {
 		to, ok := k[name]
 		if !ok {
-			return fmt.Errorf("unknown key %q; there may be %s", name, strings.Join(k.names(), ", "))
+			return fmt.Errorf("unknown key %q; there may be %s", name, strings.Join(slices.Sorted(maps.Keys(k)), ", "))
 		}
 		raw, _ := row.Get(name)
 		dec := json.NewDecoder(bytes.NewReader(raw))
@@ -63,15 +63,6 @@ func (k keys) decode(row *dataset.Row) error {
 		}
 	}
 	return nil
-}
-
-func (k keys) names() []string {
-	var names []string
-	for name := range k {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // JSON is a JSON file of v, for people as well.

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -82,7 +83,10 @@ func (f *Frozen) OpenLog(reviewer string) (*Log, error) {
 
 func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	var entries []entry
-	starts := lineStarts(data)
+	starts := []int64{0} // of the lines
+	for line := range bytes.Lines(data) {
+		starts = append(starts, starts[len(starts)-1]+int64(len(line)))
+	}
 	err := eachAnswer(data, path, f.Taxonomy, func(a Answer) {
 		entries = append(entries, entry{a, starts[a.Place.Line-1]})
 	})
@@ -95,17 +99,6 @@ func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 		}
 	}
 	return entries, errors.Join(faults...)
-}
-
-// lineStarts says where each line begins.
-func lineStarts(data []byte) []int64 {
-	starts := []int64{0}
-	for i, b := range data {
-		if b == '\n' {
-			starts = append(starts, int64(i)+1)
-		}
-	}
-	return starts
 }
 
 // counting are the answers that count, in the order of the items.

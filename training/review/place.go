@@ -48,14 +48,13 @@ func (f *Fault) Error() string {
 
 // FaultOf is an error of reading a file as a fault; nil stays nil.
 func FaultOf(file string, err error) *Fault {
-	var line *dataset.LineError
-	var fault *Fault
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &fault):
+	}
+	if fault, ok := errors.AsType[*Fault](err); ok {
 		return fault
-	case errors.As(err, &line):
+	}
+	if line, ok := errors.AsType[*dataset.LineError](err); ok {
 		return &Fault{Place: Place{File: line.File, Line: line.Line, Unit: line.Unit}, Reason: line.Err.Error()}
 	}
 	return &Fault{Place: Place{File: file}, Reason: strings.TrimPrefix(fileerror.Plain(err).Error(), file+": ")}

@@ -5,14 +5,14 @@ package exchange
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
-	"strings"
-
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/regularfile"
@@ -88,16 +88,12 @@ type File struct {
 
 // Export writes a batch in a format.
 func Export(f *review.Frozen, name string, o Options) ([]File, error) {
-	if o.Proposals == "" {
-		o.Proposals = review.ShowNothing
-	}
+	o.Proposals = cmp.Or(o.Proposals, review.ShowNothing)
 	if !slices.Contains(review.Shows(), o.Proposals) {
 		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
-	for _, known := range formats {
-		if known.name == name {
-			return known.export(f, o)
-		}
+	if i := slices.Index(Formats(), name); i >= 0 {
+		return formats[i].export(f, o)
 	}
 	return nil, fmt.Errorf("there is no format %q; the formats are %s", name, strings.Join(Formats(), ", "))
 }
@@ -111,16 +107,20 @@ type layout struct {
 	types []string // parallel to choices
 }
 
-func layoutOf(b *review.Frozen) layout {
+// freeNames gives a function that adds underscores to a name that it gave already; case does not matter.
+func freeNames() func(name string) string {
 	taken := map[string]bool{}
-	free := func(name string) string {
+	return func(name string) string {
 		for taken[strings.ToLower(name)] {
 			name += "_"
 		}
 		taken[strings.ToLower(name)] = true
 		return name
 	}
-	l := layout{}
+}
+
+func layoutOf(b *review.Frozen) layout {
+	free, l := freeNames(), layout{}
 	for _, c := range b.Columns {
 		l.shown = append(l.shown, free(c.Name))
 	}

@@ -140,9 +140,8 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
+	switch _, tooLong := errors.AsType[*http.MaxBytesError](err); {
+	case tooLong:
 		loopback.Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("an answer has at most %d bytes", bodyLimit))
 		return
 	case err != nil:
