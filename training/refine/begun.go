@@ -2,7 +2,6 @@ package refine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +25,7 @@ var yamlNames = map[string]string{"rate": "learning_rate", "maxtokens": "max_tok
 
 // madeOf is what this run depends on, its settings as they come back from JSON.
 func (t *training) madeOf(train, dev []byte) (madeOf, error) {
-	hash := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return hex.EncodeToString(sum[:])
-	}
+	hash := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 	data, err := json.Marshal(t.w.Config.Train)
 	var settings madeOf
 	if err = errors.Join(err, json.Unmarshal(data, &settings)); err != nil {

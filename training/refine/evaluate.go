@@ -61,21 +61,16 @@ func (w *Workspace) statsOptions() stats.Options {
 
 func (w *Workspace) evaluator(frame stats.Table, found []*dataset.Diagnosis) (*stats.Evaluator, error) {
 	for _, d := range found {
-		set, err := w.predicted(d)
-		if err != nil {
-			return nil, err
+		var set []bool // nil for a row that could not be looked at: it misses all its labels
+		if d != nil && d.Status != dataset.StatusUntagged {
+			var err error
+			if set, err = w.set(d.Labels); err != nil {
+				return nil, err
+			}
 		}
 		frame.Pred = append(frame.Pred, set)
 	}
 	return stats.NewEvaluator(&frame, w.statsOptions())
-}
-
-// predicted is nil for a row that could not be looked at: it misses all its labels.
-func (w *Workspace) predicted(d *dataset.Diagnosis) ([]bool, error) {
-	if d == nil || d.Status == dataset.StatusUntagged {
-		return nil, nil
-	}
-	return w.set(d.Labels)
 }
 
 func (w *Workspace) set(labels []string) ([]bool, error) {

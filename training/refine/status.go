@@ -147,27 +147,24 @@ func lines(path string) (int, error) {
 
 func (w *Workspace) countTraining(s *Status) error {
 	s.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
-	add := s.Training.add(w)
-	return w.EachTraining(func(_ string, row *dataset.Row) error { return add(row) })
+	return w.EachTraining(func(_ string, row *dataset.Row) error { return s.Training.add(w.Taxonomy, row) })
 }
 
-func (c *TrainingCounts) add(w *Workspace) func(*dataset.Row) error {
-	return func(row *dataset.Row) error {
-		labels, err := row.Labels(w.Taxonomy)
-		if err != nil {
-			return err
-		}
-		p, err := ProvenanceOf(row)
-		if err != nil {
-			return err
-		}
-		c.Rows++
-		c.Kinds[p.Kind]++
-		for _, label := range labels {
-			c.Labels[label]++
-		}
-		return nil
+func (c *TrainingCounts) add(t *taxonomy.Taxonomy, row *dataset.Row) error {
+	labels, err := row.Labels(t)
+	if err != nil {
+		return err
 	}
+	p, err := ProvenanceOf(row)
+	if err != nil {
+		return err
+	}
+	c.Rows++
+	c.Kinds[p.Kind]++
+	for _, label := range labels {
+		c.Labels[label]++
+	}
+	return nil
 }
 
 func (w *Workspace) lookAtBatches(s *Status) error {

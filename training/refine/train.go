@@ -126,7 +126,6 @@ func (t *training) collect() error {
 		never[row.TextHash()] = true
 	}
 	t.metrics.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
-	counted := t.metrics.Training.add(w)
 	err = errors.Join(err, w.EachTraining(func(_ string, row *dataset.Row) error {
 		if held[w.GroupOf(row)] || never[row.TextHash()] {
 			t.metrics.Training.Left++
@@ -134,7 +133,7 @@ func (t *training) collect() error {
 			return nil
 		}
 		t.groups[w.GroupOf(row)] = true
-		return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
+		return errors.Join(t.metrics.Training.add(w.Taxonomy, row), t.train.add(w.Taxonomy, row))
 	}))
 	switch {
 	case err != nil:
@@ -249,11 +248,8 @@ func rowsText(rows []*dataset.Row) (text []byte) {
 
 // init is the checkpoint to begin with, or "".
 func (t *training) init(task string) string {
-	if t.w.Config.Train.From != FromLast || t.before < 0 {
-		return ""
-	}
 	dir := t.w.Path(IterationDir, IterationName(t.before), checkpointDir, task)
-	if _, err := os.Stat(dir); err != nil {
+	if t.w.Config.Train.From != FromLast || t.before < 0 || !fileThere(dir) {
 		return ""
 	}
 	return dir

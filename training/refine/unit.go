@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is
@@ -109,17 +108,15 @@ func removeFiles(paths ...string) (err error) {
 
 // Commit puts the step's files in their places and into the log. command is the line that can be typed to do it again.
 func (u *Unit) Commit(command string) error {
-	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: u.step, Command: command}
-	var err error
-	if entry.Made, err = u.w.made(u.w.Path(tempDir, filesDir), "."); err != nil {
+	files := u.w.Path(tempDir, filesDir)
+	made, err := u.w.made(files, ".")
+	if err != nil {
 		return err
 	}
-	if len(entry.Made) == 0 {
+	if len(made) == 0 {
 		return fmt.Errorf("%s: the step made nothing", u.step)
 	}
-	if entry.Files, err = hashFiles(u.w.Path(tempDir, filesDir)); err == nil {
-		err = entry.seal()
-	}
+	entry, err := newEntry(u.step, command, files, made)
 	if err != nil {
 		return err
 	}
@@ -141,11 +138,7 @@ func (u *Unit) decide(entry Entry) error {
 
 // writePlan says in tempDir which step is decided.
 func (w *Workspace) writePlan(entry Entry) error {
-	data, err := json.MarshalIndent(entry, "", "  ")
-	if err != nil {
-		return err
-	}
-	return wholefile.Write(w.Path(tempDir, planFile), data)
+	return review.WriteJSON(w.Path(tempDir, planFile), entry)
 }
 
 // Discard ends a step; what was not committed is gone. It may be called after Commit.
