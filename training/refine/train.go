@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -170,10 +171,7 @@ func (t *training) prepare() error {
 	if err != nil {
 		return err
 	}
-	if err := t.checkLost(made); err != nil {
-		return err
-	}
-	if err := t.checkFinish(); err != nil {
+	if err := cmp.Or(t.checkLost(made), t.checkFinish()); err != nil {
 		return err
 	}
 	if err := t.w.clear(workDir, t.work); err != nil {

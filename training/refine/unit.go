@@ -65,6 +65,19 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 	return u, nil
 }
 
+// doStep has fill write the files of a step, and commits it.
+func (w *Workspace) doStep(step, command string, fill func(*Unit) error) (err error) {
+	u, err := w.Begin(step)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.Discard()) }()
+	if err := fill(u); err != nil {
+		return err
+	}
+	return u.Commit(command)
+}
+
 // RemoveLeft removes what a killed step left, unless another process is at one, and names it; "" is nothing.
 func (w *Workspace) RemoveLeft() (removed string, err error) {
 	temp := w.Path(tempDir)

@@ -17,7 +17,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,36 +134,23 @@ func BatchName(n int) string { return fmt.Sprintf("B%03d", n) }
 // IterationName is that of the nth iteration, from 0: "00".
 func IterationName(n int) string { return fmt.Sprintf("%02d", n) }
 
-var (
-	batchName     = regexp.MustCompile(`^B(\d{3,})$`)
-	iterationName = regexp.MustCompile(`^(\d{2,})$`)
-)
-
 // Batches are the numbers of the batches made so far, rising.
-func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, batchName) }
+func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, BatchName) }
 
 // Iterations are the numbers of the iterations trained so far, rising.
-func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, iterationName) }
+func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, IterationName) }
 
-func (w *Workspace) numbered(folder string, pattern *regexp.Regexp) ([]int, error) {
+// numbered are the numbers of a folder's folders that have such a name.
+func (w *Workspace) numbered(folder string, name func(int) string) (out []int, err error) {
 	entries, err := w.entries(folder)
-	if err != nil {
-		return nil, err
-	}
-	var out []int
 	for _, entry := range entries {
-		m := pattern.FindStringSubmatch(entry.Name())
-		if m == nil || !entry.IsDir() {
-			continue
+		n, notOne := strconv.Atoi(strings.TrimPrefix(entry.Name(), "B"))
+		if notOne == nil && n >= 0 && name(n) == entry.Name() && entry.IsDir() {
+			out = append(out, n)
 		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.Path(folder, entry.Name()), err)
-		}
-		out = append(out, n)
 	}
 	slices.Sort(out)
-	return out, nil
+	return out, err
 }
 
 // entries are those of a folder in name order; none where it is missing.
@@ -238,15 +224,9 @@ func (w *Workspace) TaggedPath(iteration int) string {
 // TrainFiles are the files of the training set, the start first.
 func (w *Workspace) TrainFiles() ([]string, error) {
 	files, err := w.files(TrainDir)
-	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	isStart := func(file string) int { return count(filepath.Base(file) == StartRows) }
+	slices.SortStableFunc(files, func(a, b string) int { return isStart(b) - isStart(a) })
 	return files, err
-}
-
-func rank(file string) int {
-	if filepath.Base(file) == StartRows {
-		return 0
-	}
-	return 1
 }
 
 // RandomFiles are the files of reviewed rows of random slices, in name order.

@@ -48,16 +48,14 @@ func AnswersPath(batchDir, reviewer string) string {
 	return filepath.Join(batchDir, AnswersDir, stem+".jsonl")
 }
 
-// errRefused is that of an answer that cannot be, as opposed to one that could not be written.
-var errRefused = errors.New("refused")
-
-// Refused tells whether Log.Add found fault with the answer itself.
-func Refused(err error) bool { return errors.Is(err, errRefused) }
-
-// refused is err, known as such, in its own words.
+// refused is what is wrong with an answer that cannot be, as opposed to one that could not be written.
 type refused struct{ error }
 
-func (r refused) Is(target error) bool { return target == errRefused }
+// Refused tells whether Log.Add found fault with the answer itself.
+func Refused(err error) bool {
+	_, ok := errors.AsType[refused](err)
+	return ok
+}
 
 // OpenLog opens or makes the reviewer's file, and keeps other processes out of it until Close. A last line that was cut
 // off, by a full disk or a loss of power, was never an answer and is taken away.

@@ -139,18 +139,6 @@ func layoutOf(b *review.Frozen) layout {
 	return l
 }
 
-// row builds a row column by column.
-type row struct {
-	dataset.Row
-	err error
-}
-
-func (r *row) set(name string, value any) {
-	if err := r.Set(name, value); err != nil && r.err == nil {
-		r.err = err
-	}
-}
-
 // exportRows writes one row an item, with a column "labels" to be filled in.
 func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	var b bytes.Buffer
@@ -160,11 +148,8 @@ func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	}
 	l := layoutOf(f)
 	for i := range f.All {
-		r := flatRow(f, &l, i, o)
-		if r.err != nil {
-			return nil, r.err
-		}
-		if err := sink.Write(&r.Row); err != nil {
+		r, err := flatRow(f, &l, i, o)
+		if err = errors.Join(err, sink.Write(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -174,22 +159,17 @@ func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	return []File{{"review." + format, b.Bytes()}}, nil
 }
 
-func flatRow(f *review.Frozen, l *layout, i int, o Options) *row {
-	r := &row{}
-	r.set(l.batch, f.ID)
-	r.set(l.item, f.All[i].ItemID)
+func flatRow(f *review.Frozen, l *layout, i int, o Options) (*dataset.Row, error) {
+	r := &dataset.Row{}
+	err := errors.Join(r.Set(l.batch, f.ID), r.Set(l.item, f.All[i].ItemID))
 	for k, name := range l.shown {
-		r.set(name, f.Values[i][k])
+		err = errors.Join(err, r.Set(name, f.Values[i][k]))
 	}
 	if o.Proposals != review.ShowNothing {
-		r.set(l.proposed, proposal(&f.All[i], o.Proposals))
+		err = errors.Join(err, r.Set(l.proposed, proposal(&f.All[i], o.Proposals)))
 	}
-	r.set(l.labels, nil)
-	r.set(l.skipped, nil)
-	r.set(l.notes, "")
-	r.set(l.reviewer, o.Reviewer)
-	r.set(l.text, f.All[i].TextSHA256)
-	return r
+	return r, errors.Join(err, r.Set(l.labels, nil), r.Set(l.skipped, nil), r.Set(l.notes, ""),
+		r.Set(l.reviewer, o.Reviewer), r.Set(l.text, f.All[i].TextSHA256))
 }
 
 // leastShown is the probability from which a label that is not proposed is shown.
