@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
 )
 
 // madeOfFile in the folder of a run says what it is made of: a madeOf.
@@ -67,8 +68,7 @@ func (t *training) checkLost(m madeOf) error {
 	}
 	changed := "its settings or its rows"
 	var was madeOf
-	data, err := regularfile.Read(filepath.Join(u.dir, madeOfFile), regularfile.Max)
-	if err == nil && json.Unmarshal(data, &was) == nil {
+	if review.ReadJSON(filepath.Join(u.dir, madeOfFile), regularfile.Max, &was) == nil {
 		changed = m.changes(was)
 	}
 	return optionErrorf("a training %s, and since then something was changed: %s\n"+

@@ -2,7 +2,6 @@ package refine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // labelled are rows with their labels.
@@ -252,19 +252,12 @@ const MetricsFile = "metrics.json"
 // Metrics reads the figures of an iteration.
 func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 	m := &Metrics{dir: w.Path(IterationDir, IterationName(iteration))}
-	path := filepath.Join(m.dir, MetricsFile)
-	data, err := regularfile.Read(path, regularfile.Max)
+	err := review.ReadJSON(filepath.Join(m.dir, MetricsFile), regularfile.Max, m)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine "+
 			"undo %s", err, w.Dir)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
+	return m, err
 }
 
 // allMetrics are the figures of all iterations, and which of them is in use: the last promoted one, or -1 for the model

@@ -132,17 +132,17 @@ func lines(path string) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
-	n, block := 0, make([]byte, 1<<16)
-	for {
-		k, err := f.Read(block)
-		n += bytes.Count(block[:k], []byte("\n"))
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
+	var n lineCount
+	_, err = io.Copy(&n, f)
+	return int(n), err
+}
+
+// lineCount counts the lines of what is written to it.
+type lineCount int
+
+func (n *lineCount) Write(text []byte) (int, error) {
+	*n += lineCount(bytes.Count(text, []byte("\n")))
+	return len(text), nil
 }
 
 func (w *Workspace) countTraining(s *Status) error {

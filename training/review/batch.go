@@ -161,6 +161,18 @@ func WriteJSON(path string, v any) error {
 	return wholefile.Write(path, data)
 }
 
+// ReadJSON reads a JSON file of at most so many bytes.
+func ReadJSON(path string, limit int64, v any) error {
+	data, err := regularfile.Read(path, limit)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // Frozen is a batch with its items, checked against batch.json, the taxonomy and each other. It is not changed.
 type Frozen struct {
 	Batch

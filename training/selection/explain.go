@@ -10,10 +10,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-func (s *survey) whyRandom() string {
-	return "drawn by chance from " + rows(s.counts.Free)
-}
-
 func (s *survey) whyRare(c *candidate, i int) string {
 	name := s.in.Meter.taxonomy.Types[i].Name
 	return fmt.Sprintf("it may be %s, of which the training set has %s: probability %s with the threshold moved to 0.5",

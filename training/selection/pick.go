@@ -42,7 +42,7 @@ func (p *picker) choose() {
 		e.of.out, p.last[s.random] = true, e.score
 		p.taken[s.random]++
 		p.like.add(e.of.id, e.of.sketch)
-		p.pick(e.of, Random, s.whyRandom())
+		p.pick(e.of, Random, "drawn by chance from "+rows(s.counts.Free))
 	}
 	left := q[Random] - len(p.picked)
 	left += q[Mistake] - p.mistakes(q[Mistake])

@@ -183,7 +183,7 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 		form := "in " + detail
 		if shape(detail) == "name" {
 			form = []string{"according to " + detail, "with " + detail, "besides " + detail, "as in " + detail}[m.rng.IntN(4)]
-		} else if len(detail) != 4 || !onlyDigits(detail) {
+		} else if len(detail) != 4 || strings.Trim(detail, "0123456789") != "" {
 			continue // not a year
 		}
 		return with(r, strings.TrimRight(r.Question, " ?.")+" "+form+"?", r.Answer, "", "INM")
@@ -192,10 +192,6 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 }
 
 var plainName = regexp.MustCompile(`^[\p{L}\d][\p{L}\d .'-]*$`)
-
-func onlyDigits(s string) bool {
-	return strings.Trim(s, "0123456789") == ""
-}
 
 // attributes are questions about a named thing, with the stems of words that would show that a passage answers them.
 var attributes = []struct{ form, stems string }{

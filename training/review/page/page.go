@@ -109,7 +109,9 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	mux.Handle("GET /batch", p.guard.WithToken(http.HandlerFunc(p.getBatch)))
+	mux.Handle("GET /batch", p.guard.WithToken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		loopback.Reply(w, p.batch())
+	})))
 	mux.Handle("POST /answer", p.guard.WithToken(http.HandlerFunc(p.postAnswer)))
 	mux.Handle("POST /undo", p.guard.WithToken(http.HandlerFunc(p.postUndo)))
 	return mux
@@ -125,10 +127,6 @@ func asset(name, contentType string) http.HandlerFunc {
 		w.Header().Set("Content-Type", contentType)
 		_, _ = w.Write(data) // nobody is there to be told
 	}
-}
-
-func (p *Page) getBatch(w http.ResponseWriter, _ *http.Request) {
-	loopback.Reply(w, p.batch())
 }
 
 // bodyLimit is more than notes of the longest, escaped, and every label need.
