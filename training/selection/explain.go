@@ -99,8 +99,7 @@ func (s *survey) watch() (*Explanation, error) {
 func (x *Explanation) conclude(p *picker, b *Batch) {
 	for i, r := range x.rankings {
 		k := &x.Ranks[i]
-		k.Place, k.Of, k.Last = r.ahead+1, r.offered, p.last[r]
-		k.Taken = p.taken[r]
+		k.Place, k.Of, k.Last, k.Taken = r.ahead+1, r.offered, r.last, r.taken
 	}
 	if x.Verdict == "" {
 		x.Verdict = x.verdict(p, b)

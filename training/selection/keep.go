@@ -41,6 +41,10 @@ type ranking struct {
 
 	watched *entry // a row whose rank is asked for, or nil
 	ahead   int    // rows that rank before it
+
+	taken  int     // rows taken from it
+	last   float64 // score of the last one
+	queues []*queue
 }
 
 func newRanking(limit, perGroup int) *ranking {
