@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -44,13 +43,7 @@ func Everything(t *taxonomy.Taxonomy) map[int]float64 {
 
 // ReadWeights is Everything, nothing with only, in which values such as "Vague=2,OTA=1" replace weights.
 func ReadWeights(t *taxonomy.Taxonomy, values []string, only bool) (map[int]float64, error) {
-	weights := map[int]float64{}
-	if !only {
-		weights = Everything(t)
-	}
-	given, err := simulate.ParseMix(values, t.Index, t.Labels())
-	maps.Copy(weights, given)
-	return weights, err
+	return simulate.ParseMix(Everything(t), values, only, t.Index, t.Labels())
 }
 
 // Validate joins all faults of m.

@@ -188,16 +188,14 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		return b, err
 	}
 	merges, err := review.ReadMerges(dir)
+	err = errors.Join(err, w.countAnswers(&b))
 	if n := len(merges); n > 0 {
 		last := merges[n-1]
 		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
 		if b.Conflicts > 0 {
 			b.Deciding = w.deciding(id, n)
 		}
-	}
-	err = errors.Join(err, w.countAnswers(&b))
-	if n := len(merges); n > 0 { // answers that came as files too
-		for _, r := range merges[n-1].Reviewers {
+		for _, r := range last.Reviewers { // answers that came as files too
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
 	}

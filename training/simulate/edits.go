@@ -162,7 +162,7 @@ func EditMix(t *taxonomy.Taxonomy) map[string]float64 {
 // MixOf is EditMix, nothing with only, in which values such as "Repetition=2,Int=1" replace weights.
 func MixOf(t *taxonomy.Taxonomy, values []string, only bool) (map[string]float64, error) {
 	all := EditMix(t)
-	given, err := ParseMix(values, func(label string) (string, bool) {
+	return ParseMix(all, values, only, func(label string) (string, bool) {
 		i, ok := t.Index(label)
 		if !ok {
 			return "", false
@@ -170,11 +170,6 @@ func MixOf(t *taxonomy.Taxonomy, values []string, only bool) (map[string]float64
 		_, ok = all[t.Types[i].Code]
 		return t.Types[i].Code, ok
 	}, slices.Sorted(maps.Keys(all)))
-	if only {
-		return given, err
-	}
-	maps.Copy(all, given)
-	return all, err
 }
 
 func (e *editor) noError() string {
