@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf16"
 
@@ -70,15 +71,16 @@ func (w *workbook) makeStyles() {
 	border := []excelize.Border{{Type: "left", Style: 1, Color: "BFBFBF"}, {Type: "right", Style: 1, Color: "BFBFBF"},
 		{Type: "top", Style: 1, Color: "BFBFBF"}, {Type: "bottom", Style: 1, Color: "BFBFBF"}}
 	open := &excelize.Protection{Locked: false}
-	for name, s := range map[string]*excelize.Style{
+	styles := map[string]*excelize.Style{
 		"head": {Font: &excelize.Font{Bold: true}, Alignment: text, Border: border, Fill: excelize.Fill{Type: "pattern",
 			Pattern: 1, Color: []string{"E7E6E6"}}},
 		"text": {Alignment: text, NumFmt: 49},
 		"answer": {Alignment: centre, Protection: open, Border: border, Fill: excelize.Fill{Type: "pattern", Pattern: 1,
 			Color: []string{"FFF8E1"}}},
 		"notes": {Alignment: text, Protection: open, Border: border, NumFmt: 49},
-	} {
-		id, err := w.NewStyle(s)
+	}
+	for _, name := range slices.Sorted(maps.Keys(styles)) { // the same workbook each time
+		id, err := w.NewStyle(styles[name])
 		w.note(err)
 		w.styles[name] = id
 	}
