@@ -265,12 +265,8 @@ func (w *Workspace) finishCommit() error {
 			return err
 		}
 	}
-	return w.drop(commitDir)
-}
-
-// drop removes a folder of a finished plan, the plan first: without it there is nothing to finish.
-func (w *Workspace) drop(folder string) error {
-	return errors.Join(os.Remove(w.Path(folder, planFile)), os.RemoveAll(w.Path(folder)))
+	// the plan goes first: without it there is nothing to finish
+	return errors.Join(os.Remove(w.Path(commitDir, planFile)), os.RemoveAll(w.Path(commitDir)))
 }
 
 func same(a, b Entry) bool {
@@ -278,12 +274,11 @@ func same(a, b Entry) bool {
 }
 
 func moveIfThere(from, to string) error {
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Lstat(from)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o777)); err != nil {
 		return err
 	}
 	return os.Rename(from, to)
