@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -115,10 +114,10 @@ func (it *Item) Source(t *taxonomy.Taxonomy) (*dataset.Row, error) {
 
 // ReadItems reads items.jsonl strictly; file stands in messages. The error joins every fault found, each with
 // file:line.
-func ReadItems(r io.Reader, file string) ([]Item, error) {
+func ReadItems(data []byte, file string) ([]Item, error) {
 	var items []Item
 	seen := map[string]int{}
-	err := eachLine(r, file, func(row *dataset.Row) (keys, func() error) {
+	err := eachLine(data, file, func(row *dataset.Row) (keys, func() error) {
 		it := &Item{}
 		return it.keys(), func() error {
 			if err := it.check(); err != nil {
@@ -205,7 +204,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 		return nil, fmt.Errorf("%s was changed since the batch was made (its hash is not the one in %s); put it back, as "+
 			"in: git checkout %[1]s", file, BatchFile)
 	}
-	if f.All, err = ReadItems(bytes.NewReader(data), file); err != nil {
+	if f.All, err = ReadItems(data, file); err != nil {
 		return nil, err
 	}
 	return f, f.link(file)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -21,8 +20,8 @@ type keys map[string]any
 
 // eachLine decodes the objects of a JSON Lines file. to gives the places of a line's values and what to do once they
 // are there. All faults come back joined, each with file:line.
-func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() error)) error {
-	rows := dataset.NewReader(r, file, dataset.Options{})
+func eachLine(data []byte, file string, to func(row *dataset.Row) (keys, func() error)) error {
+	rows := dataset.NewReader(bytes.NewReader(data), file, dataset.Options{})
 	defer rows.Close()
 	var faults []error
 	keep := func(fault *dataset.LineError) error { faults = append(faults, fault); return nil }

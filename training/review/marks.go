@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,7 +84,7 @@ func (m *Marks) open() (err error) {
 }
 
 func (m *Marks) read(lines []byte) error {
-	return eachLine(bytes.NewReader(lines), m.path, func(*dataset.Row) (keys, func() error) {
+	return eachLine(lines, m.path, func(*dataset.Row) (keys, func() error) {
 		line := &marked{values: make([]string, len(m.taxonomy.Fields))}
 		text := ""
 		to := keys{dataset.ColumnID: &line.id, dataset.ColumnLabels: &line.Labels, columnNotes: &line.Notes,
