@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -25,6 +26,9 @@ func (w *Writer) Write(r *Row) error {
 	}
 	return nil
 }
+
+// JSON is the row as one JSON object, as a Writer writes it.
+func (r *Row) JSON() json.RawMessage { return appendObject(nil, r.columns) }
 
 // appendObject appends the columns as one JSON object.
 func appendObject(dst []byte, columns []column) []byte {

@@ -122,13 +122,10 @@ func (w *Writer) write(row *dataset.Row, analysis string) error {
 	if w.rows++; w.rows == 1 {
 		comma = "\n"
 	}
-	var line bytes.Buffer
-	lines := dataset.NewWriter(&line)
-	errs = append(errs, lines.Write(out), lines.Flush())
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w.out, comma+string(bytes.TrimSuffix(line.Bytes(), []byte("\n"))))
+	_, err = io.WriteString(w.out, comma+string(out.JSON()))
 	return err
 }
 

@@ -42,6 +42,29 @@ func Find(content string, targets []string) [][]int {
 	})
 }
 
+// Piece is a part of a text.
+type Piece struct {
+	Text string `json:"text"`
+	Mark bool   `json:"mark,omitempty"` // it says a target
+}
+
+// Cut gives the pieces of content: what says one of the targets, and what stands between; none is empty.
+func Cut(content string, targets []string) []Piece {
+	out, end := []Piece{}, 0
+	add := func(to int, mark bool) {
+		if to > end {
+			out = append(out, Piece{content[end:to], mark})
+			end = to
+		}
+	}
+	for _, at := range Find(content, targets) {
+		add(at[0], false)
+		add(at[1], true)
+	}
+	add(len(content), false)
+	return out
+}
+
 // isWholeWords tells whether the range cuts no word, in scripts that put spaces between words.
 func isWholeWords(s string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:from])

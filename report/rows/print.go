@@ -140,18 +140,17 @@ func otherValues(values []string, but int) (lines []string) {
 // highlight marks where content has one of the targets, word for word; case and white space do not matter.
 func (p *printer) highlight(content string, targets []string) string {
 	var b strings.Builder
-	end := 0
-	for _, at := range wordmatch.Find(content, targets) {
-		b.WriteString(content[end:at[0]])
-		found := content[at[0]:at[1]]
-		if p.o.Color {
-			b.WriteString(p.style(inverse, found))
-		} else {
-			b.WriteString("[[" + found + "]]")
+	for _, piece := range wordmatch.Cut(content, targets) {
+		switch {
+		case !piece.Mark:
+			b.WriteString(piece.Text)
+		case p.o.Color:
+			b.WriteString(p.style(inverse, piece.Text))
+		default:
+			b.WriteString("[[" + piece.Text + "]]")
 		}
-		end = at[1]
 	}
-	return b.String() + content[end:]
+	return b.String()
 }
 
 // otherColumnLength is the longest value in the line of other columns; longer ones are left out.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -44,13 +43,7 @@ func Everything(t *taxonomy.Taxonomy) map[int]float64 {
 
 // ReadWeights is Everything, nothing with only, in which values such as "Vague=2,OTA=1" replace weights.
 func ReadWeights(t *taxonomy.Taxonomy, values []string, only bool) (map[int]float64, error) {
-	weights := map[int]float64{}
-	if !only {
-		weights = Everything(t)
-	}
-	given, err := simulate.ParseMix(values, t.Index, t.Labels())
-	maps.Copy(weights, given)
-	return weights, err
+	return simulate.ParseMix(Everything(t), values, only, t.Index, t.Labels())
 }
 
 // Validate joins all faults of m.
@@ -108,17 +101,10 @@ func (m *Mix) types() []int {
 
 // draw is the place of a type, by weight.
 func (m *Mix) draw(rng *rand.Rand, types []int) int {
-	sum := 0.0
-	for _, y := range types {
-		sum += m.Weights[y]
+	if i := simulate.Draw(rng, types, func(y int) float64 { return m.Weights[y] }); i >= 0 {
+		return i
 	}
-	x := rng.Float64() * sum
-	for i, y := range types {
-		if x -= m.Weights[y]; x < 0 {
-			return i
-		}
-	}
-	return len(types) - 1
+	return len(types) - 1 // rounding
 }
 
 // quotas goes through the rows in random order, for each error anew, as often as it takes.

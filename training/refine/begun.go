@@ -2,7 +2,6 @@ package refine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
 )
 
 // madeOfFile in the folder of a run says what it is made of: a madeOf.
@@ -26,10 +26,7 @@ var yamlNames = map[string]string{"rate": "learning_rate", "maxtokens": "max_tok
 
 // madeOf is what this run depends on, its settings as they come back from JSON.
 func (t *training) madeOf(train, dev []byte) (madeOf, error) {
-	hash := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return hex.EncodeToString(sum[:])
-	}
+	hash := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 	data, err := json.Marshal(t.w.Config.Train)
 	var settings madeOf
 	if err = errors.Join(err, json.Unmarshal(data, &settings)); err != nil {
@@ -71,8 +68,7 @@ func (t *training) checkLost(m madeOf) error {
 	}
 	changed := "its settings or its rows"
 	var was madeOf
-	data, err := regularfile.Read(filepath.Join(u.dir, madeOfFile), regularfile.Max)
-	if err == nil && json.Unmarshal(data, &was) == nil {
+	if review.ReadJSON(filepath.Join(u.dir, madeOfFile), regularfile.Max, &was) == nil {
 		changed = m.changes(was)
 	}
 	return optionErrorf("a training %s, and since then something was changed: %s\n"+

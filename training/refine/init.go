@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wholefile"
@@ -147,7 +146,7 @@ func (o *InitOptions) startFrom(dir string) (string, error) {
 
 // occupied says why no workspace can be made in a folder that is not empty.
 func occupied(dir, command string) error {
-	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err != nil {
+	if !fileThere(filepath.Join(dir, ConfigFile)) {
 		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
 	}
 	log, err := (&Workspace{Dir: dir}).Log()
@@ -178,7 +177,6 @@ type builder struct {
 }
 
 func (b *builder) build() (*Made, error) {
-	b.made.Group = b.o.Group
 	var err error
 	for _, folder := range []string{TrainDir, RandomDir, BatchesDir, IterationDir} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(b.dir, folder), 0o777))
@@ -241,11 +239,8 @@ func (b *builder) texts() error {
 }
 
 // log writes the first entry of the log.
-func (b *builder) log() (err error) {
-	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command, Made: []string{"."}}
-	if entry.Files, err = hashFiles(b.dir); err == nil {
-		err = entry.seal()
-	}
+func (b *builder) log() error {
+	entry, err := newEntry("init", b.o.Command, b.dir, []string{"."})
 	if err != nil {
 		return err
 	}

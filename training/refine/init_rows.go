@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -23,7 +22,10 @@ func (b *builder) labelled() error {
 		return err
 	}
 	if b.o.Dev != nil {
-		err = b.each(b.o.Dev, dev, func(row *dataset.Row) error { return b.addDev(dev, row) })
+		err = b.each(b.o.Dev, dev, func(row *dataset.Row) error {
+			b.groups[b.groupSum(row)] = true
+			return dev.Write(row)
+		})
 		if err == nil && dev.Rows() == 0 {
 			err = b.nothing("--dev")
 		}
@@ -48,8 +50,7 @@ func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
 		return nil, err
 	}
 	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error {
-		rows = append(rows,
-			row)
+		rows = append(rows, row)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -106,11 +107,6 @@ func (b *builder) takeDev(dev *dataset.Output, rows []*dataset.Row, mixed bool) 
 func simulated(row *dataset.Row) bool {
 	p, err := ProvenanceOf(row)
 	return err == nil && p.Kind == KindSimulated
-}
-
-func (b *builder) addDev(dev *dataset.Output, row *dataset.Row) error {
-	b.groups[b.groupSum(row)] = true
-	return dev.Write(row)
 }
 
 // trainName is what the training rows are called while they are written, so that those rejected stand outside of
@@ -212,8 +208,7 @@ func (e errSameText) Error() string {
 }
 
 func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
-	var text errSameText
-	if errors.As(fault, &text) {
+	if _, ok := errors.AsType[errSameText](fault); ok {
 		b.made.Duplicates++
 	}
 	if b.firstFault == nil {
@@ -233,8 +228,7 @@ func (b *builder) usable(row *dataset.Row, pool bool) error {
 		fault = b.again(row)
 	}
 	if fault != nil {
-		raw := bytes.TrimSuffix(rowsText([]*dataset.Row{row}), []byte("\n"))
-		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}
+		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: row.JSON(), Err: fault}
 	}
 	b.ownID(row, pool)
 	err := row.Set(dataset.ColumnID, row.ID)

@@ -64,7 +64,7 @@ const (
 // well.
 func (j *Job) run(ctx context.Context, dir string, command []string, journal io.Writer, progress func(Progress)) error {
 	done := filepath.Join(dir, doneFile)
-	if _, err := os.Stat(done); err == nil {
+	if fileThere(done) {
 		return nil
 	}
 	if err := errors.Join(os.MkdirAll(dir, 0o777), review.WriteJSON(filepath.Join(dir, jobFile), j)); err != nil {

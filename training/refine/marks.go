@@ -144,7 +144,7 @@ func (m *marksMerging) rows() (rows []*dataset.Row, err error) {
 	return rows, nil
 }
 
-func (m *marksMerging) commit(rows []*dataset.Row, command string) (err error) {
+func (m *marksMerging) commit(rows []*dataset.Row, command string) error {
 	files, err := m.w.TrainFiles()
 	if err != nil {
 		return err
@@ -156,15 +156,9 @@ func (m *marksMerging) commit(rows []*dataset.Row, command string) (err error) {
 		}
 	}
 	m.out.Name = fmt.Sprintf("%s%03d", marksName, n)
-	unit, err := m.w.Begin(StepMerge + m.out.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unit.Discard()) }()
-	if err := unit.Write(rowsText(rows), TrainDir, m.out.Name+".jsonl"); err != nil {
-		return err
-	}
-	return unit.Commit(command)
+	return m.w.doStep(StepMerge+m.out.Name, command, func(u *Unit) error {
+		return u.Write(rowsText(rows), TrainDir, m.out.Name+".jsonl")
+	})
 }
 
 // Text writes what was added and what not.

@@ -168,16 +168,13 @@ func (m *merging) reject(faults []*review.Fault) error {
 }
 
 // commit writes the merge as one unit of the workspace.
-func (m *merging) commit(command string) (err error) {
-	name := m.f.ID
-	if m.out.Number > 1 {
-		name = fmt.Sprintf("%s-%d", m.f.ID, m.out.Number)
-	}
-	unit, err := m.w.Begin(StepMerge + name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unit.Discard()) }()
+func (m *merging) commit(command string) error {
+	name := review.MergeName(m.f.ID, m.out.Number, "")
+	return m.w.doStep(StepMerge+name, command, func(u *Unit) error { return m.fill(u, name) })
+}
+
+// fill writes the rows, and what is kept of the merge.
+func (m *merging) fill(unit *Unit, name string) error {
 	provenance := func(kind string, by []string) any {
 		return Provenance{Kind: kind, By: by, Iteration: m.f.Iteration, Batch: m.f.ID}
 	}
@@ -204,10 +201,7 @@ func (m *merging) commit(command string) (err error) {
 			err = errors.Join(err, unit.Write(data, path))
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return unit.Commit(command)
+	return err
 }
 
 // record is merge.json, the answers that were used, and the workbook of the open conflicts, by path.

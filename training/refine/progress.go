@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -82,10 +81,8 @@ const progressFile = "progress.json"
 
 // readStanding reads how far a job is; zero where it has not begun.
 func readStanding(dir string) (s Standing) {
-	data, err := regularfile.Read(filepath.Join(dir, progressFile), regularfile.Max)
-	if err == nil {
-		_ = json.Unmarshal(data, &s) // it is written whole, and nothing but what is said depends on it
-	}
+	// it is written whole, and nothing but what is said depends on it
+	_ = review.ReadJSON(filepath.Join(dir, progressFile), regularfile.Max, &s)
 	return s
 }
 
@@ -203,11 +200,8 @@ func (p *TrainPlan) measure(c TrainConfig, settings, result string) {
 		Steps   int     `json:"steps"`
 		Seconds float64 `json:"seconds"`
 	}
-	for file, v := range map[string]any{settings: &job, result: &took} {
-		data, err := regularfile.Read(file, regularfile.Max)
-		if err != nil || json.Unmarshal(data, v) != nil {
-			return
-		}
+	if review.ReadJSON(settings, regularfile.Max, &job) != nil || review.ReadJSON(result, regularfile.Max, &took) != nil {
+		return
 	}
 	// a result has the steps that were made, progress those to come as well
 	if made := max(took.Step, count(took.Step == 0)*took.Steps); made > 0 && job.Encoder == p.Encoder &&

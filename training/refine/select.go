@@ -206,25 +206,16 @@ func (s *choice) freeze(chosen *selection.Batch) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	u, err := s.w.Begin(StepBatch + name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, u.Discard()) }()
-	if err := u.Write(auto, BatchesDir, name, review.AutoFile); err != nil {
-		return "", err
-	}
-	dir, err := u.Path(BatchesDir, name)
-	if err != nil {
-		return "", err
-	}
 	b := &review.Batch{ID: name, Iteration: s.current, Seed: s.seed, Taxonomy: s.w.Taxonomy.ID(),
 		TaxonomySHA256: s.w.Taxonomy.Hash(),
 		Config:         config, Made: time.Now().UTC().Truncate(time.Second), Tool: runrecord.ReadBuild()}
-	if err := review.Freeze(dir, b, items); err != nil {
-		return "", err
-	}
-	return name, u.Commit(s.o.Command)
+	return name, s.w.doStep(StepBatch+name, s.o.Command, func(u *Unit) error {
+		dir, err := u.Path(BatchesDir, name)
+		if err = errors.Join(err, u.Write(auto, BatchesDir, name, review.AutoFile)); err != nil {
+			return err
+		}
+		return review.Freeze(dir, b, items)
+	})
 }
 
 // Selected is what was chosen. Its JSON keys are stable.

@@ -151,7 +151,8 @@ func (s *choice) useBatches(used *selection.Used) (checked map[string]bool, err 
 			continue
 		}
 		for _, file := range []string{review.ItemsFile, review.AutoFile} {
-			err := eachLine(s.w.Path(BatchesDir, name, file), func(line *dataset.Row) error {
+			path := s.w.Path(BatchesDir, name, file)
+			err := eachRow(context.Background(), path, nil, func(line *dataset.Row) error {
 				it := &review.Item{ItemID: name}
 				it.Row, _ = line.Get("row")
 				row, err := it.Source(s.w.Taxonomy)
@@ -173,11 +174,6 @@ func (s *choice) useBatches(used *selection.Used) (checked map[string]bool, err 
 	return checked, nil
 }
 
-// eachLine gives the objects of a JSON Lines file, in which other columns than a task's stand.
-func eachLine(path string, f func(*dataset.Row) error) error {
-	return eachRow(context.Background(), path, nil, f)
-}
-
 // doubts is the ranking by label quality, by row id; its rows are not there yet. It is empty where nobody has ranked
 // them.
 func (s *choice) doubts() (map[string]*selection.Doubt, error) {
@@ -188,7 +184,7 @@ func (s *choice) doubts() (map[string]*selection.Doubt, error) {
 		return nil, err
 	}
 	doubts := map[string]*selection.Doubt{}
-	return doubts, eachLine(path, func(line *dataset.Row) error {
+	return doubts, eachRow(context.Background(), path, nil, func(line *dataset.Row) error {
 		id, score := review.ColumnText(line, "row_id"), 0.0
 		raw, ok := line.Get("score")
 		if id == "" || !ok || json.Unmarshal(raw, &score) != nil {

@@ -132,42 +132,39 @@ func lines(path string) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
-	n, block := 0, make([]byte, 1<<16)
-	for {
-		k, err := f.Read(block)
-		n += bytes.Count(block[:k], []byte("\n"))
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
+	var n lineCount
+	_, err = io.Copy(&n, f)
+	return int(n), err
+}
+
+// lineCount counts the lines of what is written to it.
+type lineCount int
+
+func (n *lineCount) Write(text []byte) (int, error) {
+	*n += lineCount(bytes.Count(text, []byte("\n")))
+	return len(text), nil
 }
 
 func (w *Workspace) countTraining(s *Status) error {
 	s.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
-	add := s.Training.add(w)
-	return w.EachTraining(func(_ string, row *dataset.Row) error { return add(row) })
+	return w.EachTraining(func(_ string, row *dataset.Row) error { return s.Training.add(w.Taxonomy, row) })
 }
 
-func (c *TrainingCounts) add(w *Workspace) func(*dataset.Row) error {
-	return func(row *dataset.Row) error {
-		labels, err := row.Labels(w.Taxonomy)
-		if err != nil {
-			return err
-		}
-		p, err := ProvenanceOf(row)
-		if err != nil {
-			return err
-		}
-		c.Rows++
-		c.Kinds[p.Kind]++
-		for _, label := range labels {
-			c.Labels[label]++
-		}
-		return nil
+func (c *TrainingCounts) add(t *taxonomy.Taxonomy, row *dataset.Row) error {
+	labels, err := row.Labels(t)
+	if err != nil {
+		return err
 	}
+	p, err := ProvenanceOf(row)
+	if err != nil {
+		return err
+	}
+	c.Rows++
+	c.Kinds[p.Kind]++
+	for _, label := range labels {
+		c.Labels[label]++
+	}
+	return nil
 }
 
 func (w *Workspace) lookAtBatches(s *Status) error {
@@ -191,16 +188,14 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		return b, err
 	}
 	merges, err := review.ReadMerges(dir)
+	err = errors.Join(err, w.countAnswers(&b))
 	if n := len(merges); n > 0 {
 		last := merges[n-1]
 		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
 		if b.Conflicts > 0 {
 			b.Deciding = w.deciding(id, n)
 		}
-	}
-	err = errors.Join(err, w.countAnswers(&b))
-	if n := len(merges); n > 0 { // answers that came as files too
-		for _, r := range merges[n-1].Reviewers {
+		for _, r := range last.Reviewers { // answers that came as files too
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
 	}

@@ -26,19 +26,15 @@ func groupWords(group string) string {
 	return "rows with the same " + group
 }
 
-// countWords is "12 start, 3 review", by name.
-func countWords(counts map[string]int, names []string) string {
+// kindWords is "3 review, 12 start".
+func (c *TrainingCounts) kindWords() string {
 	var parts []string
-	for _, name := range names {
-		if n := counts[name]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+	for _, kind := range slices.Sorted(maps.Keys(c.Kinds)) {
+		if n := c.Kinds[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (c *TrainingCounts) kindWords() string {
-	return countWords(c.Kinds, slices.Sorted(maps.Keys(c.Kinds)))
 }
 
 // labelWords counts labels in the taxonomy's order, those without rows too: they are what is missing.

@@ -1,7 +1,7 @@
 package refine
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -127,7 +127,6 @@ func (t *training) collect() error {
 		never[row.TextHash()] = true
 	}
 	t.metrics.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
-	counted := t.metrics.Training.add(w)
 	err = errors.Join(err, w.EachTraining(func(_ string, row *dataset.Row) error {
 		if held[w.GroupOf(row)] || never[row.TextHash()] {
 			t.metrics.Training.Left++
@@ -135,7 +134,7 @@ func (t *training) collect() error {
 			return nil
 		}
 		t.groups[w.GroupOf(row)] = true
-		return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
+		return errors.Join(t.metrics.Training.add(w.Taxonomy, row), t.train.add(w.Taxonomy, row))
 	}))
 	switch {
 	case err != nil:
@@ -172,10 +171,7 @@ func (t *training) prepare() error {
 	if err != nil {
 		return err
 	}
-	if err := t.checkLost(made); err != nil {
-		return err
-	}
-	if err := t.checkFinish(); err != nil {
+	if err := cmp.Or(t.checkLost(made), t.checkFinish()); err != nil {
 		return err
 	}
 	if err := t.w.clear(workDir, t.work); err != nil {
@@ -240,23 +236,18 @@ func hashOf(parts ...any) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func rowsText(rows []*dataset.Row) []byte {
-	var b bytes.Buffer
-	out := dataset.NewWriter(&b)
+// rowsText is a JSON Lines file.
+func rowsText(rows []*dataset.Row) (text []byte) {
 	for _, row := range rows {
-		_ = out.Write(row) // a Buffer takes everything
+		text = append(append(text, row.JSON()...), '\n')
 	}
-	_ = out.Flush()
-	return b.Bytes()
+	return text
 }
 
 // init is the checkpoint to begin with, or "".
 func (t *training) init(task string) string {
-	if t.w.Config.Train.From != FromLast || t.before < 0 {
-		return ""
-	}
 	dir := t.w.Path(IterationDir, IterationName(t.before), checkpointDir, task)
-	if _, err := os.Stat(dir); err != nil {
+	if t.w.Config.Train.From != FromLast || t.before < 0 || !fileThere(dir) {
 		return ""
 	}
 	return dir
@@ -314,7 +305,7 @@ func (t *training) job(task, init, train, dev string) (*Job, error) {
 	dev, devErr := filepath.Abs(dev)
 	c := t.w.Config.Train
 	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(),
-		Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
+		Labels: t.w.Taxonomy.Labels(), NoError: t.w.Taxonomy.NoError(), Needs: needs(t.w.Taxonomy),
 		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
 		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens, Window: c.Window}, errors.Join(err, trainErr, devErr)
 }
@@ -359,11 +350,4 @@ func (t *training) keep(job *Job, task string) error {
 
 func (t *training) path(elem ...string) (string, error) {
 	return t.u.Path(append([]string{IterationDir, IterationName(t.iteration)}, elem...)...)
-}
-
-func noError(t *taxonomy.Taxonomy) string {
-	if i := t.NoErrorIndex(); i >= 0 {
-		return t.Types[i].Name
-	}
-	return ""
 }

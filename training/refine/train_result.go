@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"io/fs"
 	"os"
 	"path/filepath"

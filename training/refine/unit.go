@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is
@@ -66,6 +65,19 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 	return u, nil
 }
 
+// doStep has fill write the files of a step, and commits it.
+func (w *Workspace) doStep(step, command string, fill func(*Unit) error) (err error) {
+	u, err := w.Begin(step)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.Discard()) }()
+	if err := fill(u); err != nil {
+		return err
+	}
+	return u.Commit(command)
+}
+
 // RemoveLeft removes what a killed step left, unless another process is at one, and names it; "" is nothing.
 func (w *Workspace) RemoveLeft() (removed string, err error) {
 	temp := w.Path(tempDir)
@@ -107,17 +119,15 @@ func removeFiles(paths ...string) (err error) {
 
 // Commit puts the step's files in their places and into the log. command is the line that can be typed to do it again.
 func (u *Unit) Commit(command string) error {
-	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: u.step, Command: command}
-	var err error
-	if entry.Made, err = u.w.made(u.w.Path(tempDir, filesDir), "."); err != nil {
+	files := u.w.Path(tempDir, filesDir)
+	made, err := u.w.made(files, ".")
+	if err != nil {
 		return err
 	}
-	if len(entry.Made) == 0 {
+	if len(made) == 0 {
 		return fmt.Errorf("%s: the step made nothing", u.step)
 	}
-	if entry.Files, err = hashFiles(u.w.Path(tempDir, filesDir)); err == nil {
-		err = entry.seal()
-	}
+	entry, err := newEntry(u.step, command, files, made)
 	if err != nil {
 		return err
 	}
@@ -139,11 +149,7 @@ func (u *Unit) decide(entry Entry) error {
 
 // writePlan says in tempDir which step is decided.
 func (w *Workspace) writePlan(entry Entry) error {
-	data, err := json.MarshalIndent(entry, "", "  ")
-	if err != nil {
-		return err
-	}
-	return wholefile.Write(w.Path(tempDir, planFile), data)
+	return review.WriteJSON(w.Path(tempDir, planFile), entry)
 }
 
 // Discard ends a step; what was not committed is gone. It may be called after Commit.
@@ -257,12 +263,8 @@ func (w *Workspace) finishCommit() error {
 			return err
 		}
 	}
-	return w.drop(commitDir)
-}
-
-// drop removes a folder of a finished plan, the plan first: without it there is nothing to finish.
-func (w *Workspace) drop(folder string) error {
-	return errors.Join(os.Remove(w.Path(folder, planFile)), os.RemoveAll(w.Path(folder)))
+	// the plan goes first: without it there is nothing to finish
+	return errors.Join(os.Remove(w.Path(commitDir, planFile)), os.RemoveAll(w.Path(commitDir)))
 }
 
 func same(a, b Entry) bool {
@@ -270,12 +272,11 @@ func same(a, b Entry) bool {
 }
 
 func moveIfThere(from, to string) error {
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Lstat(from)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o777)); err != nil {
 		return err
 	}
 	return os.Rename(from, to)

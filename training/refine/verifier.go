@@ -74,7 +74,8 @@ func measureVerifier(ctx context.Context, o *TrainOptions, dir string, task *tax
 	}
 	s, hit, said, agree := &VerifierScores{Model: id, Rows: len(rows)}, 0, 0, 0
 	for i, row := range rows {
-		right, yes := string(mustGet(row, "right")) == "1", slices.Contains(found[i].Labels, RightLabels)
+		raw, _ := row.Get("right")
+		right, yes := string(raw) == "1", slices.Contains(found[i].Labels, RightLabels)
 		s.Right += count(right)
 		said += count(yes)
 		hit += count(right && yes)
@@ -83,11 +84,6 @@ func measureVerifier(ctx context.Context, o *TrainOptions, dir string, task *tax
 	s.Accuracy, s.Precision, s.Recall = ratio(agree, s.Rows), ratio(hit, said), ratio(hit, s.Right)
 	s.F1 = ratio(2*hit, said+s.Right)
 	return s, nil
-}
-
-func mustGet(row *dataset.Row, column string) []byte {
-	raw, _ := row.Get(column)
-	return raw
 }
 
 func count(yes bool) int {

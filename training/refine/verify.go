@@ -2,7 +2,6 @@ package refine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -52,17 +52,21 @@ func isLeftOut(rel string) bool {
 		parts[0] == BatchesDir && strings.HasPrefix(parts[2], review.ConflictsStem))
 }
 
-// seal sets the checksum of an entry.
-func (e *Entry) seal() (err error) {
-	e.Checksum, err = e.sum()
-	return err
+// newEntry is that of a step which ends now, and whose files are in a folder.
+func newEntry(step, command, dir string, made []string) (Entry, error) {
+	e := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: step, Command: command, Made: made}
+	var err error
+	if e.Files, err = hashFiles(dir); err == nil {
+		e.Checksum, err = e.sum()
+	}
+	return e, err
 }
 
+// sum is the checksum of an entry.
 func (e Entry) sum() (string, error) {
 	e.Checksum = ""
 	data, err := json.Marshal(e)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), err
+	return fmt.Sprintf("%x", sha256.Sum256(data)), err
 }
 
 // Verify compares the files that the steps of the workspace in dir made, and the log that says so, with the hashes in
@@ -112,8 +116,6 @@ func hashBegin(path string, bytes int64) (string, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if _, err := io.CopyN(sum, f, bytes); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	_, err = io.CopyN(sum, f, bytes)
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }

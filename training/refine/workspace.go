@@ -7,7 +7,6 @@
 package refine
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,9 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,36 +134,23 @@ func BatchName(n int) string { return fmt.Sprintf("B%03d", n) }
 // IterationName is that of the nth iteration, from 0: "00".
 func IterationName(n int) string { return fmt.Sprintf("%02d", n) }
 
-var (
-	batchName     = regexp.MustCompile(`^B(\d{3,})$`)
-	iterationName = regexp.MustCompile(`^(\d{2,})$`)
-)
-
 // Batches are the numbers of the batches made so far, rising.
-func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, batchName) }
+func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, BatchName) }
 
 // Iterations are the numbers of the iterations trained so far, rising.
-func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, iterationName) }
+func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, IterationName) }
 
-func (w *Workspace) numbered(folder string, pattern *regexp.Regexp) ([]int, error) {
+// numbered are the numbers of a folder's folders that have such a name.
+func (w *Workspace) numbered(folder string, name func(int) string) (out []int, err error) {
 	entries, err := w.entries(folder)
-	if err != nil {
-		return nil, err
-	}
-	var out []int
 	for _, entry := range entries {
-		m := pattern.FindStringSubmatch(entry.Name())
-		if m == nil || !entry.IsDir() {
-			continue
+		n, notOne := strconv.Atoi(strings.TrimPrefix(entry.Name(), "B"))
+		if notOne == nil && n >= 0 && name(n) == entry.Name() && entry.IsDir() {
+			out = append(out, n)
 		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.Path(folder, entry.Name()), err)
-		}
-		out = append(out, n)
 	}
 	slices.Sort(out)
-	return out, nil
+	return out, err
 }
 
 // entries are those of a folder in name order; none where it is missing.
@@ -220,11 +206,8 @@ func (w *Workspace) CheckWeights(iteration int) error {
 // VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the
 // first.
 func (w *Workspace) VerifierOf(iteration int) string {
-	if iteration < 0 {
-		return ""
-	}
 	dir := w.Path(IterationDir, IterationName(iteration), "verifier")
-	if _, err := os.Stat(dir); err != nil {
+	if iteration < 0 || !fileThere(dir) {
 		return ""
 	}
 	return dir
@@ -241,15 +224,9 @@ func (w *Workspace) TaggedPath(iteration int) string {
 // TrainFiles are the files of the training set, the start first.
 func (w *Workspace) TrainFiles() ([]string, error) {
 	files, err := w.files(TrainDir)
-	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	isStart := func(file string) int { return count(filepath.Base(file) == StartRows) }
+	slices.SortStableFunc(files, func(a, b string) int { return isStart(b) - isStart(a) })
 	return files, err
-}
-
-func rank(file string) int {
-	if filepath.Base(file) == StartRows {
-		return 0
-	}
-	return 1
 }
 
 // RandomFiles are the files of reviewed rows of random slices, in name order.
@@ -270,6 +247,34 @@ func (w *Workspace) files(folder string) ([]string, error) {
 // it: erreval wrote the file.
 func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) error {
 	return eachRow(context.Background(), path, w.Taxonomy, f)
+}
+
+// EachTraining calls f for the rows of the training set, with the file that each is from. A text that several files
+// have counts once, as the last of them has it: a row reviewed again takes the place of the one whose labels were
+// doubtful.
+func (w *Workspace) EachTraining(f func(file string, row *dataset.Row) error) error {
+	files, err := w.TrainFiles()
+	if err != nil {
+		return err
+	}
+	last := map[string]int{} // text to the number of its last file
+	for i, file := range files {
+		if err := w.EachRow(file, func(row *dataset.Row) error { last[row.TextHash()] = i; return nil }); err != nil {
+			return err
+		}
+	}
+	for i, file := range files {
+		err := w.EachRow(file, func(row *dataset.Row) error {
+			if last[row.TextHash()] != i {
+				return nil
+			}
+			return f(file, row)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachRow is EachRow of rows with the fields of a taxonomy; for nil of any JSON objects. It ends with ctx.
@@ -331,12 +336,7 @@ func (e *Entry) parse(data []byte) error {
 	if err := json.Unmarshal(data, e); err != nil {
 		return err
 	}
-	for _, path := range e.Made {
-		if !filepath.IsLocal(path) {
-			return fmt.Errorf("%q does not lie in the workspace", path)
-		}
-	}
-	for path := range e.Files {
+	for _, path := range slices.AppendSeq(slices.Clip(e.Made), maps.Keys(e.Files)) {
 		if !filepath.IsLocal(path) {
 			return fmt.Errorf("%q does not lie in the workspace", path)
 		}
@@ -351,16 +351,14 @@ func (w *Workspace) Log() ([]Entry, error) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
 	var out []Entry
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, max(len(data), 1<<16)+1)
-	for line := 1; lines.Scan(); line++ {
+	for line := range bytes.Lines(data) {
 		var entry Entry
-		if err := entry.parse(lines.Bytes()); err != nil {
-			return nil, fmt.Errorf("%s:%d: no step: %w; put the line right or take it out", w.Path(LogFile), line, err)
+		if err := entry.parse(line); err != nil {
+			return nil, fmt.Errorf("%s:%d: no step: %w; put the line right or take it out", w.Path(LogFile), len(out)+1, err)
 		}
 		out = append(out, entry)
 	}
-	return out, lines.Err()
+	return out, nil
 }
 
 func (w *Workspace) writeLog(entries []Entry) error {

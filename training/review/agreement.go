@@ -2,12 +2,11 @@ package review
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
-
-	"fmt"
-	"io"
 	"text/tabwriter"
 
 	"github.com/erreval/erreval/internal/stats"

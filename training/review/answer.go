@@ -1,10 +1,8 @@
 package review
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -92,15 +90,11 @@ func Account() string {
 // ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item
 // counts, as the review page writes them; a last line without its end was cut off in writing and is no answer. The
 // error joins every fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
-func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
+func ReadAnswers(data []byte, file string, t *taxonomy.Taxonomy) ([]Answer, error) {
 	type key struct{ reviewer, item string }
 	var answers []Answer
 	at := map[key]int{}
-	err = eachAnswer(wholeLines(data), file, t, func(a Answer) {
+	err := eachAnswer(wholeLines(data), file, t, func(a Answer) {
 		k := key{a.Reviewer, a.ItemID}
 		if i, again := at[k]; again {
 			answers[i] = a
@@ -114,7 +108,7 @@ func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, erro
 
 // eachAnswer gives the answers of a file's lines, each checked.
 func eachAnswer(data []byte, file string, t *taxonomy.Taxonomy, f func(Answer)) error {
-	return eachLine(bytes.NewReader(data), file, func(row *dataset.Row) (keys, func() error) {
+	return eachLine(data, file, func(row *dataset.Row) (keys, func() error) {
 		a := &Answer{Place: Place{File: file, Line: row.Line}}
 		return a.keys(), func() error {
 			err := a.Check(t)
@@ -168,7 +162,7 @@ func (f *Frozen) readAnswers(path string) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := ReadAnswers(bytes.NewReader(data), path, f.Taxonomy)
+	answers, err := ReadAnswers(data, path, f.Taxonomy)
 	faults := []error{err}
 	for i := range answers {
 		faults = append(faults, f.Fits(&answers[i]))

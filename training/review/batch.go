@@ -7,11 +7,9 @@ package review
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -116,10 +114,10 @@ func (it *Item) Source(t *taxonomy.Taxonomy) (*dataset.Row, error) {
 
 // ReadItems reads items.jsonl strictly; file stands in messages. The error joins every fault found, each with
 // file:line.
-func ReadItems(r io.Reader, file string) ([]Item, error) {
+func ReadItems(data []byte, file string) ([]Item, error) {
 	var items []Item
 	seen := map[string]int{}
-	err := eachLine(r, file, func(row *dataset.Row) (keys, func() error) {
+	err := eachLine(data, file, func(row *dataset.Row) (keys, func() error) {
 		it := &Item{}
 		return it.keys(), func() error {
 			if err := it.check(); err != nil {
@@ -143,8 +141,7 @@ func Freeze(dir string, b *Batch, items []Item) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(data)
-	b.Items, b.ItemsSHA256, b.Counts = len(items), hex.EncodeToString(sum[:]), map[string]int{}
+	b.Items, b.ItemsSHA256, b.Counts = len(items), fmt.Sprintf("%x", sha256.Sum256(data)), map[string]int{}
 	for _, it := range items {
 		b.Counts[it.Reason]++
 	}
@@ -163,6 +160,18 @@ func WriteJSON(path string, v any) error {
 	return wholefile.Write(path, data)
 }
 
+// ReadJSON reads a JSON file of at most so many bytes.
+func ReadJSON(path string, limit int64, v any) error {
+	data, err := regularfile.Read(path, limit)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // Frozen is a batch with its items, checked against batch.json, the taxonomy and each other. It is not changed.
 type Frozen struct {
 	Batch
@@ -178,7 +187,12 @@ type Frozen struct {
 // Open reads a batch's folder.
 func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	f := &Frozen{Dir: dir, Taxonomy: t, Columns: columnsOf(t), index: map[string]int{}}
-	if err := f.readBatch(filepath.Join(dir, BatchFile)); err != nil {
+	b, err := ReadBatch(dir)
+	if err != nil {
+		return nil, err
+	}
+	f.Batch = *b
+	if err := f.checkBatch(filepath.Join(dir, BatchFile)); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, ItemsFile)
@@ -186,11 +200,11 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.ItemsSHA256 {
+	if fmt.Sprintf("%x", sha256.Sum256(data)) != f.ItemsSHA256 {
 		return nil, fmt.Errorf("%s was changed since the batch was made (its hash is not the one in %s); put it back, as "+
 			"in: git checkout %[1]s", file, BatchFile)
 	}
-	if f.All, err = ReadItems(bytes.NewReader(data), file); err != nil {
+	if f.All, err = ReadItems(data, file); err != nil {
 		return nil, err
 	}
 	return f, f.link(file)
@@ -215,12 +229,8 @@ func ReadBatch(dir string) (*Batch, error) {
 	return b, nil
 }
 
-func (f *Frozen) readBatch(file string) error {
-	b, err := ReadBatch(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	if f.Batch = *b; f.ID == "" {
+func (f *Frozen) checkBatch(file string) error {
+	if f.ID == "" {
 		return fmt.Errorf(`%s: no "id"`, file)
 	}
 	if f.TaxonomySHA256 != f.Taxonomy.Hash() {

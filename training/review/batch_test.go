@@ -127,12 +127,12 @@ func TestReadItemsRefuses(t *testing.T) {
 		{`}`, ``, `i.jsonl:1: not JSON`},
 		{good, good + "\n" + good, "i.jsonl:2: item a is already on line 1"},
 	} {
-		_, err := ReadItems(strings.NewReader(strings.Replace(good, c.from, c.to, 1)), "i.jsonl")
+		_, err := ReadItems([]byte(strings.Replace(good, c.from, c.to, 1)), "i.jsonl")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	if items, err := ReadItems(strings.NewReader(good), "i.jsonl"); err != nil || len(items) != 1 {
+	if items, err := ReadItems([]byte(good), "i.jsonl"); err != nil || len(items) != 1 {
 		t.Errorf("%v, %v", items, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestReadAnswersRefuses(t *testing.T) {
 		{`"anna"`, `""`, `a.jsonl:1: item a: no reviewer is named`},
 	} {
 		t.Run(c.to, func(t *testing.T) {
-			_, err := ReadAnswers(strings.NewReader(strings.Replace(good, c.from, c.to, 1)), "a.jsonl", questions(t))
+			_, err := ReadAnswers([]byte(strings.Replace(good, c.from, c.to, 1)), "a.jsonl", questions(t))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -213,7 +213,7 @@ func TestReadAnswersRefuses(t *testing.T) {
 	}
 	// A taxonomy without a label for "nothing wrong" takes an empty list for just that.
 	recipes := open(t, "testdata/recipes.yaml")
-	got, err := ReadAnswers(strings.NewReader(strings.Replace(good, `["Vague"]`, `[]`, 1)), "a.jsonl", recipes)
+	got, err := ReadAnswers([]byte(strings.Replace(good, `["Vague"]`, `[]`, 1)), "a.jsonl", recipes)
 	if err != nil || len(got) != 1 || len(got[0].Labels) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -224,7 +224,7 @@ func FuzzReadAnswers(f *testing.F) {
 	f.Add([]byte(`{"labels":null}`))
 	tax := questions(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		answers, err := ReadAnswers(strings.NewReader(string(data)), "f", tax)
+		answers, err := ReadAnswers(data, "f", tax)
 		for _, a := range answers {
 			if e := a.Check(tax); e != nil {
 				t.Errorf("%v passed, with %v: %v", a, err, e)
@@ -236,7 +236,7 @@ func FuzzReadAnswers(f *testing.F) {
 func FuzzReadItems(f *testing.F) {
 	f.Add([]byte(`{"item_id":"a","row_id":"r","reason":"random","why":"","row":{},"text_sha256":"00"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		items, err := ReadItems(strings.NewReader(string(data)), "f")
+		items, err := ReadItems(data, "f")
 		for _, it := range items {
 			if e := it.check(); e != nil {
 				t.Errorf("%v passed, with %v: %v", it, err, e)

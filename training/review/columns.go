@@ -1,6 +1,10 @@
 package review
 
 import (
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -21,4 +25,50 @@ func columnsOf(t *taxonomy.Taxonomy) (list []Column) {
 			text: func(_ *Item, source *dataset.Row) string { return source.Values[k] }})
 	}
 	return list
+}
+
+// ColumnAnswered is the further column of Frozen.Differing. In a file that comes back, a text in it says that the row's
+// answer decides between others.
+const ColumnAnswered = "reviewers answered"
+
+// ConflictsDir is the folder of what the nth merge of a batch left in conflict, within the folder of the batch.
+func ConflictsDir(batchDir string, number int) string {
+	return filepath.Join(batchDir, MergeName(ConflictsStem, number, ""))
+}
+
+// Differing is a batch of the items alone that reviewers answered differently, with what each of them said, and with a
+// folder of its own. An answer to it decides.
+func (f *Frozen) Differing(e *Earlier) *Frozen {
+	d := *f
+	d.Dir, d.Decides = ConflictsDir(f.Dir, e.Number), true
+	d.Columns = append(slices.Clip(f.Columns), Column{Name: ColumnAnswered,
+		Definition: "what each reviewer answered, with the notes; they differ, and your answer decides"})
+	d.All, d.Values, d.index = nil, nil, map[string]int{}
+	for _, c := range e.Conflicts {
+		i, ok := f.index[c.ItemID]
+		if !ok {
+			continue // somebody changed merge.json
+		}
+		d.index[c.ItemID] = len(d.All)
+		d.All = append(d.All, f.All[i])
+		d.Values = append(d.Values, append(slices.Clip(f.Values[i]), said(c.ItemID, e.Answers)))
+	}
+	return &d
+}
+
+// said is what the reviewers answered to an item, a line each.
+func said(itemID string, answers []Answer) string {
+	var lines []string
+	for i := range answers {
+		a := &answers[i]
+		if a.ItemID != itemID {
+			continue
+		}
+		line := a.Reviewer + ": " + a.says()
+		if a.Notes != "" {
+			line += " (" + a.Notes + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }

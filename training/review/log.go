@@ -1,6 +1,7 @@
 package review
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -47,16 +48,14 @@ func AnswersPath(batchDir, reviewer string) string {
 	return filepath.Join(batchDir, AnswersDir, stem+".jsonl")
 }
 
-// errRefused is that of an answer that cannot be, as opposed to one that could not be written.
-var errRefused = errors.New("refused")
-
-// Refused tells whether Log.Add found fault with the answer itself.
-func Refused(err error) bool { return errors.Is(err, errRefused) }
-
-// refused is err, known as such, in its own words.
+// refused is what is wrong with an answer that cannot be, as opposed to one that could not be written.
 type refused struct{ error }
 
-func (r refused) Is(target error) bool { return target == errRefused }
+// Refused tells whether Log.Add found fault with the answer itself.
+func Refused(err error) bool {
+	_, ok := errors.AsType[refused](err)
+	return ok
+}
 
 // OpenLog opens or makes the reviewer's file, and keeps other processes out of it until Close. A last line that was cut
 // off, by a full disk or a loss of power, was never an answer and is taken away.
@@ -82,7 +81,10 @@ func (f *Frozen) OpenLog(reviewer string) (*Log, error) {
 
 func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	var entries []entry
-	starts := lineStarts(data)
+	starts := []int64{0} // of the lines
+	for line := range bytes.Lines(data) {
+		starts = append(starts, starts[len(starts)-1]+int64(len(line)))
+	}
 	err := eachAnswer(data, path, f.Taxonomy, func(a Answer) {
 		entries = append(entries, entry{a, starts[a.Place.Line-1]})
 	})
@@ -95,17 +97,6 @@ func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 		}
 	}
 	return entries, errors.Join(faults...)
-}
-
-// lineStarts says where each line begins.
-func lineStarts(data []byte) []int64 {
-	starts := []int64{0}
-	for i, b := range data {
-		if b == '\n' {
-			starts = append(starts, int64(i)+1)
-		}
-	}
-	return starts
 }
 
 // counting are the answers that count, in the order of the items.

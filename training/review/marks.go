@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,7 +84,7 @@ func (m *Marks) open() (err error) {
 }
 
 func (m *Marks) read(lines []byte) error {
-	return eachLine(bytes.NewReader(lines), m.path, func(*dataset.Row) (keys, func() error) {
+	return eachLine(lines, m.path, func(*dataset.Row) (keys, func() error) {
 		line := &marked{values: make([]string, len(m.taxonomy.Fields))}
 		text := ""
 		to := keys{dataset.ColumnID: &line.id, dataset.ColumnLabels: &line.Labels, columnNotes: &line.Notes,
@@ -201,25 +200,11 @@ func (m *Marks) Set(row *dataset.Row, mark Mark) error {
 
 // format is a row's line.
 func (m *Marks) format(line *marked) ([]byte, error) {
-	var b bytes.Buffer
-	sink, err := dataset.NewSink(&b, dataset.Format{Name: dataset.JSONL}, dataset.SinkOptions{})
-	if err != nil {
-		return nil, err
-	}
 	row, err := m.row(line)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
+	err = errors.Join(err, row.Set(dataset.ColumnLabels, line.Labels), row.Set(columnNotes, line.Notes),
 		row.Set(columnReviewer, line.reviewer), row.Set(columnTime, line.Time),
 		row.Set(columnText, dataset.TextSHA256(line.values)))
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(sink.Write(row), sink.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return append(row.JSON(), '\n'), err
 }
 
 // row has a line's id and texts.

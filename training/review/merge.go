@@ -2,7 +2,6 @@ package review
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -323,17 +322,13 @@ func IsMerged(dir string) bool {
 // ReadMerges reads what the merges of the batch in dir left in merge.json, merge-2.json and so on, the first one first.
 func ReadMerges(dir string) (merges []Merge, err error) {
 	for {
-		file := filepath.Join(dir, MergeName(MergeStem, len(merges)+1, ".json"))
-		data, err := regularfile.Read(file, regularfile.MaxRows)
+		var m Merge
+		err := ReadJSON(filepath.Join(dir, MergeName(MergeStem, len(merges)+1, ".json")), regularfile.MaxRows, &m)
 		if errors.Is(err, fs.ErrNotExist) {
 			return merges, nil
 		}
 		if err != nil {
 			return nil, err
-		}
-		var m Merge
-		if err := json.Unmarshal(data, &m); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		merges = append(merges, m)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
 	"strings"
 
 	"github.com/erreval/erreval/dataset"

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -65,7 +64,7 @@ func (f *Frozen) Auto(provenance func(by []string) any) (rows []*dataset.Row, er
 	if err != nil {
 		return nil, err
 	}
-	err = eachLine(bytes.NewReader(data), path, func(*dataset.Row) (keys, func() error) {
+	err = eachLine(data, path, func(*dataset.Row) (keys, func() error) {
 		it := &Item{}
 		return it.keys(), func() error {
 			row, text, err := f.autoRow(it, provenance)

@@ -10,10 +10,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-func (s *survey) whyRandom() string {
-	return "drawn by chance from " + rows(s.counts.Free)
-}
-
 func (s *survey) whyRare(c *candidate, i int) string {
 	name := s.in.Meter.taxonomy.Types[i].Name
 	return fmt.Sprintf("it may be %s, of which the training set has %s: probability %s with the threshold moved to 0.5",
@@ -103,8 +99,7 @@ func (s *survey) watch() (*Explanation, error) {
 func (x *Explanation) conclude(p *picker, b *Batch) {
 	for i, r := range x.rankings {
 		k := &x.Ranks[i]
-		k.Place, k.Of, k.Last = r.ahead+1, r.offered, p.last[r]
-		k.Taken = p.taken[r]
+		k.Place, k.Of, k.Last, k.Taken = r.ahead+1, r.offered, r.last, r.taken
 	}
 	if x.Verdict == "" {
 		x.Verdict = x.verdict(p, b)

@@ -11,7 +11,7 @@ import (
 func greedy(rows []*candidate, score func(*candidate) float64, limit, perGroup int) []string {
 	all := slices.Clone(rows)
 	slices.SortFunc(all, func(a, b *candidate) int {
-		if before(score(a), a.key, a.id, &entry{of: b, score: score(b)}) {
+		if compare(entry{a, score(a)}, entry{b, score(b)}) < 0 {
 			return -1
 		}
 		return 1
@@ -49,7 +49,7 @@ func TestRankingKeepsWhatTheWholePoolWould(t *testing.T) {
 				r.offer(c, score(c), func(*candidate) {})
 			}
 			var got []string
-			for _, e := range r.sorted() {
+			for _, e := range r.entries {
 				got = append(got, e.of.id)
 			}
 			if !slices.Equal(got, want) || r.offered != n {

@@ -15,15 +15,10 @@ type picker struct {
 	systems map[string]int
 	labels  []int // rows of each type, in the training set and taken
 	picked  []Pick
-	last    map[*ranking]float64 // score of the last row taken
-	taken   map[*ranking]int     // rows taken from it
-	queues  map[*ranking][]*queue
 }
 
 func newPicker(s *survey) *picker {
-	p := &picker{s: s, like: newLikeness(s.in.NearDuplicate), groups: map[uint64]int{}, systems: map[string]int{},
-		last:  map[*ranking]float64{},
-		taken: map[*ranking]int{}, queues: map[*ranking][]*queue{}}
+	p := &picker{s: s, like: newLikeness(s.in.NearDuplicate), groups: map[uint64]int{}, systems: map[string]int{}}
 	for _, used := range s.in.Used.rows {
 		p.like.add(used.id, used.sketch)
 	}
@@ -37,12 +32,12 @@ func newPicker(s *survey) *picker {
 // it.
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
-	random := s.random.sorted()
+	random := s.random.entries
 	for _, e := range random[:min(len(random), q[Random])] {
-		e.of.out, p.last[s.random] = true, e.score
-		p.taken[s.random]++
+		e.of.out, s.random.last = true, e.score
+		s.random.taken++
 		p.like.add(e.of.id, e.of.sketch)
-		p.pick(e.of, Random, s.whyRandom())
+		p.pick(e.of, Random, "drawn by chance from "+rows(s.counts.Free))
 	}
 	left := q[Random] - len(p.picked)
 	left += q[Mistake] - p.mistakes(q[Mistake])
@@ -75,7 +70,7 @@ func (p *picker) pick(c *candidate, reason, why string) {
 // take takes up to n rows of a ranking, best first, while systems take turns and no group gives more than PerGroup,
 // unless there are no others. It gives how many it took.
 func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) string) int {
-	queues := p.queuesOf(r)
+	queues := r.bySystem()
 	limit, taken := cmp.Or(p.s.in.PerGroup, math.MaxInt), 0
 	for taken < n {
 		e := p.next(queues, limit)
@@ -88,8 +83,8 @@ func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) str
 			continue
 		}
 		p.note(e.of)
-		p.last[r] = e.score
-		p.taken[r]++
+		r.last = e.score
+		r.taken++
 		p.pick(e.of, reason, why(e.of))
 		taken++
 	}
@@ -118,7 +113,7 @@ func (p *picker) spread() int {
 
 // queue is what one system has in a ranking, best first.
 type queue struct {
-	entries []*entry
+	entries []entry
 	at      int // of the first that may still fit
 }
 
@@ -128,24 +123,22 @@ func rewind(queues []*queue) {
 	}
 }
 
-// queuesOf parts a ranking by system.
-func (p *picker) queuesOf(r *ranking) []*queue {
-	if had, ok := p.queues[r]; ok {
-		return had
+// bySystem parts a ranking, which is complete.
+func (r *ranking) bySystem() []*queue {
+	if r.queues != nil {
+		return r.queues
 	}
-	var queues []*queue
 	of := map[string]*queue{}
-	for _, e := range r.sorted() {
+	for _, e := range r.entries {
 		q := of[e.of.system]
 		if q == nil {
 			q = &queue{}
 			of[e.of.system] = q
-			queues = append(queues, q)
+			r.queues = append(r.queues, q)
 		}
 		q.entries = append(q.entries, e)
 	}
-	p.queues[r] = queues
-	return queues
+	return r.queues
 }
 
 // next is the best row of the system that has given the fewest, whose group has room and that nearly repeats no other.
@@ -156,8 +149,8 @@ func (p *picker) next(queues []*queue, limit int) *entry {
 			for q.at < len(q.entries) && !p.open(q.entries[q.at].of, limit) {
 				q.at++
 			}
-			if q.at < len(q.entries) && (best == nil || p.turn(q.entries[q.at], best)) {
-				best = q.entries[q.at]
+			if q.at < len(q.entries) && (best == nil || p.turn(&q.entries[q.at], best)) {
+				best = &q.entries[q.at]
 			}
 		}
 		if best == nil {
@@ -177,11 +170,7 @@ func (p *picker) open(c *candidate, limit int) bool {
 
 // turn tells whether a goes before b, which is of another system.
 func (p *picker) turn(a, b *entry) bool {
-	x, y := p.systems[a.of.system], p.systems[b.of.system]
-	if x != y {
-		return x < y
-	}
-	return before(a.score, a.of.key, a.of.id, b)
+	return cmp.Or(cmp.Compare(p.systems[a.of.system], p.systems[b.of.system]), compare(*a, *b)) < 0
 }
 
 // rare takes rows that may hold an error type, always of the type that has the fewest rows.

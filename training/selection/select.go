@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-
 	"slices"
 	"strings"
 

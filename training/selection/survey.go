@@ -79,11 +79,12 @@ func (s *survey) row(row *dataset.Row) error {
 	s.count(signals)
 	c := &candidate{id: row.ID, signals: signals, key: keys(s.in.Seed, row.ID)[keyTie], group: s.in.groupOf(row)}
 	c.text = textHash(row.Values, c.group)
-	s.offer(c, func(c *candidate) {
+	full := func(c *candidate) {
 		if c.sketch == nil {
 			c.sketch, c.system = newSketch(row.Values), review.ColumnText(row, s.in.System)
 		}
-	})
+	}
+	s.eachRanking(c, func(_ string, r *ranking, score float64) { r.offer(c, score, full) })
 	return nil
 }
 
@@ -95,11 +96,6 @@ func (s *survey) count(g *Signals) {
 	if g.Reliable(&s.in.Options) {
 		s.counts.Reliable++
 	}
-}
-
-// offer puts a row into every ranking that it qualifies for.
-func (s *survey) offer(c *candidate, full func(*candidate)) {
-	s.eachRanking(c, func(_ string, r *ranking, score float64) { r.offer(c, score, full) })
 }
 
 // eachRanking gives the rankings that a row qualifies for, with its score there.

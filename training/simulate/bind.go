@@ -90,9 +90,6 @@ func (b *Binding) Code(label string) (string, bool) {
 	return "", false
 }
 
-// Names are the taxonomy's codes of the types that rules make.
-func (b *Binding) Names() []string { return b.Labels(b.Codes) }
-
 // Labels are the taxonomy's codes for those of the rules. A label that the taxonomy has no type for is left out.
 func (b *Binding) Labels(codes []string) []string {
 	var out []string
@@ -107,15 +104,9 @@ func (b *Binding) Labels(codes []string) []string {
 // Mix is the default mix of the labels that the taxonomy has, nothing with only, in which values such as
 // "Vague=2,OTA=1" replace weights.
 func (b *Binding) Mix(values []string, only bool) (map[string]float64, error) {
-	mix := map[string]float64{}
-	for code, weight := range DefaultOptions().Mix {
-		if !only && slices.Contains(b.Codes, code) {
-			mix[code] = weight
-		}
-	}
-	given, err := ParseMix(values, b.Code, b.Names())
-	maps.Copy(mix, given)
-	return mix, err
+	usual := DefaultOptions().Mix
+	maps.DeleteFunc(usual, func(code string, _ float64) bool { return !slices.Contains(b.Codes, code) })
+	return ParseMix(usual, values, only, b.Code, b.Labels(b.Codes))
 }
 
 // Weights is a mix by the taxonomy's names of labels. A label that the taxonomy has no type for is left out.

@@ -119,13 +119,7 @@ func (e *editor) all(o Options) (all []made) {
 
 // draw draws one of the codes by their weights.
 func (e *editor) draw(codes []string, mix map[string]float64) string {
-	sum := 0.0
-	for _, code := range codes {
-		sum += mix[code]
-	}
-	x := e.rng.Float64() * sum
-	at := slices.IndexFunc(codes, func(code string) bool { x -= mix[code]; return x < 0 })
-	return codes[max(at, 0)]
+	return codes[max(0, Draw(e.rng, codes, func(code string) float64 { return mix[code] }))]
 }
 
 func newEditor(rows []*dataset.Row, t *taxonomy.Taxonomy, seed uint64) *editor {
@@ -168,7 +162,7 @@ func EditMix(t *taxonomy.Taxonomy) map[string]float64 {
 // MixOf is EditMix, nothing with only, in which values such as "Repetition=2,Int=1" replace weights.
 func MixOf(t *taxonomy.Taxonomy, values []string, only bool) (map[string]float64, error) {
 	all := EditMix(t)
-	given, err := ParseMix(values, func(label string) (string, bool) {
+	return ParseMix(all, values, only, func(label string) (string, bool) {
 		i, ok := t.Index(label)
 		if !ok {
 			return "", false
@@ -176,11 +170,6 @@ func MixOf(t *taxonomy.Taxonomy, values []string, only bool) (map[string]float64
 		_, ok = all[t.Types[i].Code]
 		return t.Types[i].Code, ok
 	}, slices.Sorted(maps.Keys(all)))
-	if only {
-		return given, err
-	}
-	maps.Copy(all, given)
-	return all, err
 }
 
 func (e *editor) noError() string {

@@ -19,7 +19,7 @@ var numberForm = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
 // namesIn lists the runs of capitalised words, but for those that only begin a sentence and for dates.
 func namesIn(text string) []string {
-	return slices.DeleteFunc(spans(text), func(s string) bool { return shape(s) != "name" || dateForm.MatchString(s) })
+	return slices.DeleteFunc(names(text), dateForm.MatchString)
 }
 
 // numbersIn lists the numbers that are no years.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -9,24 +10,29 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ParseMix reads relative weights of labels, "LABEL=WEIGHT,…" in each value. find gives what stands for a label, and
-// known are the labels that a message suggests.
-func ParseMix[K comparable](values []string, find func(label string) (K, bool), known []string) (map[K]float64, error) {
-	mix := map[K]float64{}
+// ParseMix is the usual relative weights of labels, nothing with only, in which values such as "Vague=2,OTA=1" replace
+// some. find gives what stands for a label, and known are the labels that a message suggests.
+func ParseMix[K comparable](usual map[K]float64, values []string, only bool, find func(label string) (K, bool),
+	known []string) (map[K]float64, error) {
+	mix, given := map[K]float64{}, map[K]float64{}
+	if !only {
+		mix = maps.Clone(usual)
+	}
 	for _, value := range values {
 		for pair := range strings.SplitSeq(value, ",") {
 			label, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
 			weight, err := strconv.ParseFloat(text, 64)
 			if !ok || err != nil {
-				return nil, fmt.Errorf("--mix %q: give CODE=WEIGHT, such as OTA=30", pair)
+				return mix, fmt.Errorf("--mix %q: give CODE=WEIGHT, such as OTA=30", pair)
 			}
 			key, ok := find(label)
 			if !ok {
-				return nil, fmt.Errorf("mix names %q: choose among %s", label, strings.Join(known, ", "))
+				return mix, fmt.Errorf("mix names %q: choose among %s", label, strings.Join(known, ", "))
 			}
-			mix[key] = weight
+			given[key] = weight
 		}
 	}
+	maps.Copy(mix, given)
 	return mix, nil
 }
 

@@ -105,36 +105,26 @@ func pairs(list string) map[string]string {
 	return out
 }
 
-// reversed turns the first comparative of a question over.
-func reversed(question string) (string, bool) {
-	words := strings.Fields(question)
-	for i, w := range words {
-		core := strings.TrimRight(w, "?,.")
-		if o, ok := comparatives[core]; ok && i > 0 && !strings.EqualFold(words[i-1], "how") {
-			words[i] = o + w[len(core):]
-			return strings.Join(words, " "), true
-		}
-	}
-	return "", false
+// reversed turns the first comparative of a question over; "" where there is none.
+func reversed(question string) string {
+	return turnOver(question, comparatives, func(i int, _ string) bool { return i > 0 })
 }
 
 // comparison turns a comparison over that the question takes for granted; the passage has it the other way.
 func comparison(_ *maker, r Row) (Example, bool) {
-	q, ok := reversed(r.Question)
-	if !ok || strings.Contains(r.Question, " or ") || shareWord(r.Answer, r.Question) {
+	if strings.Contains(r.Question, " or ") || shareWord(r.Answer, r.Question) {
 		return Example{}, false
 	}
-	return with(r, q, r.Answer, "", "Fact")
+	return with(r, reversed(r.Question), r.Answer, "", "Fact")
 }
 
 // otherChoice turns the comparison of a choice over, so that the other thing is the answer: "Which is younger, A or
 // B?".
 func otherChoice(_ *maker, r Row) (Example, bool) {
-	q, ok := reversed(r.Question)
-	if !ok || !strings.Contains(r.Question, " or ") || !shareWord(r.Answer, r.Question) {
+	if !strings.Contains(r.Question, " or ") || !shareWord(r.Answer, r.Question) {
 		return Example{}, false
 	}
-	return with(r, q, r.Answer, "", "OTA")
+	return with(r, reversed(r.Question), r.Answer, "", "OTA")
 }
 
 var wholeNumber = regexp.MustCompile(`\b\d{1,4}\b`)
@@ -185,7 +175,7 @@ func namesExchanged(_ *maker, r Row) (Example, bool) {
 func addedDetail(m *maker, r Row) (Example, bool) {
 	for range attempts {
 		s := m.rows[m.rng.IntN(len(m.rows))]
-		detail, ok := pick(m, spans(s.Passage))
+		detail, ok := pickOf(m.rng, spans(s.Passage))
 		if !ok || !plainName.MatchString(detail) || s.Title == r.Title && s.Passage == r.Passage ||
 			shareWord(detail, r.Passage) || len(strings.Fields(detail)) > 3 {
 			continue
@@ -193,7 +183,7 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 		form := "in " + detail
 		if shape(detail) == "name" {
 			form = []string{"according to " + detail, "with " + detail, "besides " + detail, "as in " + detail}[m.rng.IntN(4)]
-		} else if len(detail) != 4 || !onlyDigits(detail) {
+		} else if len(detail) != 4 || strings.Trim(detail, "0123456789") != "" {
 			continue // not a year
 		}
 		return with(r, strings.TrimRight(r.Question, " ?.")+" "+form+"?", r.Answer, "", "INM")
@@ -202,10 +192,6 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 }
 
 var plainName = regexp.MustCompile(`^[\p{L}\d][\p{L}\d .'-]*$`)
-
-func onlyDigits(s string) bool {
-	return strings.Trim(s, "0123456789") == ""
-}
 
 // attributes are questions about a named thing, with the stems of words that would show that a passage answers them.
 var attributes = []struct{ form, stems string }{
@@ -223,7 +209,7 @@ var attributes = []struct{ form, stems string }{
 
 // unaskedAttribute asks of a name in the passage what the passage does not say.
 func unaskedAttribute(m *maker, r Row) (Example, bool) {
-	name, ok := pick(m, names(r.Passage))
+	name, ok := pickOf(m.rng, names(r.Passage))
 	a := attributes[m.rng.IntN(len(attributes))]
 	if !ok || letters(name) < 4 || slices.ContainsFunc(strings.Fields(a.stems),
 		func(s string) bool { return strings.Contains(strings.ToLower(r.Passage), s) }) {

@@ -7,33 +7,35 @@ import (
 	"unicode"
 )
 
-// wordAt is a word of the question, chosen among those that fit; -1 is none.
-func (m *maker) wordAt(words []string, fits func(i int, w string) bool) int {
-	var at []int
+// fitting are the places of the words that fit.
+func fitting(words []string, fits func(i int, w string) bool) (at []int) {
 	for i, w := range words {
 		if fits(i, w) {
 			at = append(at, i)
 		}
 	}
-	if i, ok := pick(m, at); ok {
-		return i
-	}
-	return -1
+	return at
 }
 
-// respell gives one word of the question, among those that fit, another spelling.
+// respell gives one word of the question, among those that fit, another spelling; "" leaves the word out.
 func respell(m *maker, r Row, code string, fits func(i int, w string) bool, spell func(string) string) (Example, bool) {
 	words := strings.Fields(r.Question)
-	i := m.wordAt(words, fits)
-	if i < 0 {
+	i, ok := pickOf(m.rng, fitting(words, fits))
+	if !ok {
 		return Example{}, false
 	}
-	words[i] = spell(words[i])
-	q := strings.Join(words, " ")
-	if q == strings.Join(strings.Fields(r.Question), " ") {
-		return Example{}, false
-	}
-	return with(r, q, r.Answer, r.Answer, code)
+	was := words[i]
+	words[i] = spell(was)
+	ex, ok := with(r, strings.Join(strings.Fields(strings.Join(words, " ")), " "), r.Answer, r.Answer, code)
+	return ex, ok && words[i] != was
+}
+
+// exchangeWord puts what a table has for it in the place of one word behind the question's first ones; marks may stand
+// at its end.
+func exchangeWord(m *maker, r Row, code string, table map[string]string, first int, marks string) (Example, bool) {
+	core := func(w string) string { return strings.TrimRight(w, marks) }
+	return respell(m, r, code, func(i int, w string) bool { return i >= first && table[core(w)] != "" },
+		func(w string) string { return table[core(w)] + w[len(core(w)):] })
 }
 
 func longLower(_ int, w string) bool { return letters(w) >= 5 && unicode.IsLower([]rune(w)[0]) }
@@ -48,8 +50,7 @@ func keyboard(m *maker, r Row) (Example, bool) {
 			if at < 0 {
 				continue
 			}
-			near := []int{at - 1, at + 1}
-			beside, _ := pick(m, slices.DeleteFunc(near, func(n int) bool { return n < 0 || n >= len(row) }))
+			beside, _ := pickIf(m, []int{at - 1, at + 1}, func(n int) bool { return n >= 0 && n < len(row) })
 			rs[i] = rune(row[beside])
 			if k > 0 && m.rng.IntN(3) == 0 && at < len(keys[k-1]) {
 				rs[i] = rune(keys[k-1][at])
@@ -70,11 +71,7 @@ var sounds = [][2]string{{"ie", "ei"}, {"ei", "ie"}, {"ance", "ence"}, {"ence", 
 
 func phoneticSpelling(m *maker, r Row) (Example, bool) {
 	return respell(m, r, "Spell", longLower, func(w string) string {
-		fit := slices.DeleteFunc(slices.Clone(sounds), func(s [2]string) bool { return strings.Index(w, s[0]) < 1 })
-		s, ok := pick(m, fit)
-		if !ok {
-			return w
-		}
+		s, _ := pickIf(m, sounds, func(s [2]string) bool { return strings.Index(w, s[0]) >= 1 })
 		return w[:1] + strings.Replace(w[1:], s[0], s[1], 1) // a first letter is seldom wrong
 	})
 }
@@ -90,11 +87,7 @@ var homophones = map[string]string{"their": "there", "there": "their", "its": "i
 	"Whose": "Who's", "Where": "Were", "of": "off", "to": "too", "by": "buy"}
 
 func homophone(m *maker, r Row) (Example, bool) {
-	return respell(m, r, "Spell", func(_ int, w string) bool { return homophones[strings.TrimRight(w, "?,.")] != "" },
-		func(w string) string {
-			core := strings.TrimRight(w, "?,.")
-			return homophones[core] + w[len(core):]
-		})
+	return exchangeWord(m, r, "Spell", homophones, 0, "?,.")
 }
 
 // misspeltName misspells a name that the passage spells right.
@@ -118,11 +111,7 @@ var regular = func() map[string]string {
 
 // overRegular bends a verb as if it were regular: "Who writed …".
 func overRegular(m *maker, r Row) (Example, bool) {
-	return respell(m, r, "Gram", func(i int, w string) bool { return i > 0 && regular[strings.TrimRight(w, "?,")] != "" },
-		func(w string) string {
-			core := strings.TrimRight(w, "?,")
-			return regular[core] + w[len(core):]
-		})
+	return exchangeWord(m, r, "Gram", regular, 1, "?,")
 }
 
 var wrongPreposition = map[string][]string{"in": {"at", "on"}, "on": {"in", "at"}, "at": {"in", "on"},
@@ -137,7 +126,7 @@ func preposition(m *maker, r Row) (Example, bool) {
 		// in or at a place: both may be right
 		return i > 0 && i+1 < len(words) && wrongPreposition[w] != nil && !unicode.IsUpper([]rune(words[i+1])[0])
 	}, func(w string) string {
-		p, _ := pick(m, wrongPreposition[w])
+		p, _ := pickOf(m.rng, wrongPreposition[w])
 		return p
 	})
 }
@@ -160,11 +149,7 @@ func participle(m *maker, r Row) (Example, bool) {
 	if !auxiliaries.MatchString(r.Question) {
 		return Example{}, false
 	}
-	return respell(m, r, "Gram", func(i int, w string) bool { return i > 1 && bases[strings.TrimRight(w, "?,")] != "" },
-		func(w string) string {
-			core := strings.TrimRight(w, "?,")
-			return bases[core] + w[len(core):]
-		})
+	return exchangeWord(m, r, "Gram", bases, 2, "?,")
 }
 
 // cutEnding leaves the last words out.
@@ -186,11 +171,11 @@ func (m *maker) mark() string { return []string{"", "", "?"}[m.rng.IntN(3)] }
 // dangling breaks off behind a word that asks for another.
 func dangling(m *maker, r Row) (Example, bool) {
 	words := strings.Fields(strings.TrimRight(r.Question, "? "))
-	i := m.wordAt(words, func(i int, w string) bool {
+	i, ok := pickOf(m.rng, fitting(words, func(i int, w string) bool {
 		return i > 2 && i < len(words)-1 && slices.Contains([]string{"the", "a", "an", "of", "and", "from", "with", "for",
 			"by", "his", "her", "its", "their"}, w)
-	})
-	if i < 0 {
+	}))
+	if !ok {
 		return Example{}, false
 	}
 	return with(r, strings.Join(words[:i+1], " ")+m.mark(), r.Answer, "", "Inc")
@@ -199,8 +184,8 @@ func dangling(m *maker, r Row) (Example, bool) {
 // cutWord stops within a word.
 func cutWord(m *maker, r Row) (Example, bool) {
 	words := strings.Fields(strings.TrimRight(r.Question, "? "))
-	i := m.wordAt(words, func(i int, w string) bool { return i > 2 && letters(w) >= 6 })
-	if i < 0 {
+	i, ok := pickOf(m.rng, fitting(words, func(i int, w string) bool { return i > 2 && letters(w) >= 6 }))
+	if !ok {
 		return Example{}, false
 	}
 	rs := []rune(words[i])
@@ -279,7 +264,7 @@ func nounToPronoun(m *maker, r Row) (Example, bool) {
 	if !ok {
 		return Example{}, false
 	}
-	p, _ := pick(m, []string{"it", "this", "that"})
+	p, _ := pickOf(m.rng, []string{"it", "this", "that"})
 	if to == len(words) {
 		p += "?"
 	}
@@ -311,7 +296,7 @@ func allNames(m *maker, r Row) (Example, bool) {
 
 // broad asks about a name of the question so widely that anything would do.
 func broad(m *maker, r Row) (Example, bool) {
-	name, ok := pick(m, names(r.Question))
+	name, ok := pickOf(m.rng, names(r.Question))
 	if !ok {
 		return Example{}, false
 	}
@@ -334,7 +319,7 @@ func (m *maker) needless(r Row, least, most int) (string, bool) {
 			}
 		}
 	}
-	return pick(m, fit)
+	return pickOf(m.rng, fit)
 }
 
 var openings = regexp.MustCompile(`^(?:Because|Although|Since|However|Despite|Later|Once|Upon|Until|Today|Many|Most|Several|One|Two|[A-Z][a-z]+ly) `)
@@ -356,8 +341,7 @@ func appendedClause(m *maker, r Row) (Example, bool) {
 
 // insertedClause puts copied matter behind a name in the question.
 func insertedClause(m *maker, r Row) (Example, bool) {
-	name, ok := pick(m, slices.DeleteFunc(names(r.Question),
-		func(n string) bool { return !strings.Contains(r.Question, n+" ") }))
+	name, ok := pickIf(m, names(r.Question), func(n string) bool { return strings.Contains(r.Question, n+" ") })
 	if !ok {
 		return Example{}, false
 	}

@@ -41,53 +41,29 @@ func lowerCase(_ *maker, r Row) (Example, bool) {
 
 // siblingAnswer gives the question the answer of another question on the same passage.
 func siblingAnswer(m *maker, r Row) (Example, bool) {
-	s, ok := m.sibling(r)
-	if !ok {
-		return Example{}, false
-	}
+	s, _ := m.sibling(r)
 	return with(r, r.Question, s.Answer, r.Answer, "OTA")
 }
 
 // siblingQuestion keeps the answer and asks another question of the same passage.
 func siblingQuestion(m *maker, r Row) (Example, bool) {
-	s, ok := m.sibling(r)
-	if !ok {
-		return Example{}, false
-	}
+	s, _ := m.sibling(r)
 	return with(r, s.Question, r.Answer, s.Answer, "OTA")
 }
 
 // sibling finds a row on the same passage with an answer that shares no word with r's.
 func (m *maker) sibling(r Row) (Row, bool) {
-	var fit []int
-	for _, i := range m.byPassage[r.Passage] {
-		if s := m.rows[i]; s.Question != r.Question && !shareWord(s.Answer, r.Answer) {
-			fit = append(fit, i)
-		}
-	}
-	i, ok := pick(m, fit)
-	if !ok {
-		return Row{}, false
-	}
-	return m.rows[i], true
+	return pickIf(m, m.byPassage[r.Passage], func(s Row) bool {
+		return s.Question != r.Question && !shareWord(s.Answer, r.Answer)
+	})
 }
 
 // sameShape takes another name or number from the passage: the near miss that real systems produce.
 func sameShape(m *maker, r Row) (Example, bool) {
 	want := shape(r.Answer)
-	if want == "" {
-		return Example{}, false
-	}
-	var fit []string
-	for _, s := range spans(r.Passage) {
-		if shape(s) == want && !shareWord(s, r.Answer) && !shareWord(s, r.Question) {
-			fit = append(fit, s)
-		}
-	}
-	s, ok := pick(m, fit)
-	if !ok {
-		return Example{}, false
-	}
+	s, _ := pickIf(m, spans(r.Passage), func(s string) bool {
+		return want != "" && shape(s) == want && !shareWord(s, r.Answer) && !shareWord(s, r.Question)
+	})
 	return with(r, r.Question, s, r.Answer, "OTA")
 }
 
@@ -133,10 +109,7 @@ func otherClause(m *maker, r Row) (Example, bool) {
 			}
 		}
 	}
-	c, ok := pick(m, fit)
-	if !ok {
-		return Example{}, false
-	}
+	c, _ := pickOf(m.rng, fit)
 	return with(r, r.Question, c, r.Answer, "OTA")
 }
 
@@ -149,7 +122,7 @@ func questionWord(m *maker, r Row) (Example, bool) {
 	if _, aux := disagree[next]; !aux || !slices.Contains(questionWords, first) {
 		return Example{}, false
 	}
-	other, _ := pick(m, questionWords)
+	other, _ := pickOf(m.rng, questionWords)
 	return with(r, other+" "+rest, r.Answer, "", "OTA")
 }
 
@@ -162,13 +135,9 @@ func entitySwap(m *maker, r Row) (Example, bool) {
 		if !strings.Contains(r.Passage, old) || strings.HasPrefix(r.Question, old) {
 			continue
 		}
-		var fit []string
-		for _, s := range pool {
-			if shape(s) == shape(old) && !shareWord(s, r.Question) && !shareWord(s, r.Answer) {
-				fit = append(fit, s)
-			}
-		}
-		if s, ok := pick(m, fit); ok {
+		if s, ok := pickIf(m, pool, func(s string) bool {
+			return shape(s) == shape(old) && !shareWord(s, r.Question) && !shareWord(s, r.Answer)
+		}); ok {
 			return with(r, strings.Replace(r.Question, old, s, 1), r.Answer, "", "Fact")
 		}
 	}
@@ -189,32 +158,33 @@ var opposites = map[string]string{
 
 // reversal turns one word of the question into its opposite, which the passage then contradicts.
 func reversal(_ *maker, r Row) (Example, bool) {
-	words := strings.Fields(r.Question)
+	q := turnOver(r.Question, opposites, func(_ int, w string) bool {
+		return strings.Contains(strings.ToLower(r.Passage), w)
+	})
+	return with(r, q, r.Answer, "", "Fact")
+}
+
+// turnOver puts the opposite in the place of the first word of a question that has one and fits; "" where none does.
+// A word behind "how" stays.
+func turnOver(question string, opposites map[string]string, fits func(i int, w string) bool) string {
+	words := strings.Fields(question)
 	for i, w := range words {
 		core := strings.TrimRight(w, "?,.")
 		o, ok := opposites[core]
-		if ok && !(i > 0 && strings.EqualFold(words[i-1], "how")) && strings.Contains(strings.ToLower(r.Passage), core) {
+		if ok && !(i > 0 && strings.EqualFold(words[i-1], "how")) && fits(i, core) {
 			words[i] = o + w[len(core):]
-			return with(r, strings.Join(words, " "), r.Answer, "", "Fact")
+			return strings.Join(words, " ")
 		}
 	}
-	return Example{}, false
+	return ""
 }
 
 // neighbourPassage asks what another passage of the same document answers.
 func neighbourPassage(m *maker, r Row) (Example, bool) {
-	var fit []int
-	for _, i := range m.byTitle[r.Title] {
-		s := m.rows[i]
-		if s.Passage != r.Passage && !strings.Contains(r.Passage, s.Answer) {
-			fit = append(fit, i)
-		}
-	}
-	i, ok := pick(m, fit)
-	if !ok {
-		return Example{}, false
-	}
-	return with(r, m.rows[i].Question, r.Answer, "", "INM", "OTA")
+	s, _ := pickIf(m, m.byTitle[r.Title], func(s Row) bool {
+		return s.Passage != r.Passage && !strings.Contains(r.Passage, s.Answer)
+	})
+	return with(r, s.Question, r.Answer, "", "INM", "OTA")
 }
 
 // otherDocument asks what another document of the same source answers.

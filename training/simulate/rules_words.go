@@ -9,18 +9,13 @@ import (
 // typo misspells one or two words in the ways of fingers: a letter swapped, dropped, doubled or hit beside.
 func typo(m *maker, r Row) (Example, bool) {
 	words := strings.Fields(r.Question)
-	var fit []int
-	for i, w := range words {
-		if letters(w) >= 5 && !unicode.IsUpper([]rune(w)[0]) {
-			fit = append(fit, i)
-		}
-	}
-	i, ok := pick(m, fit)
+	fit := fitting(words, func(_ int, w string) bool { return letters(w) >= 5 && !unicode.IsUpper([]rune(w)[0]) })
+	i, ok := pickOf(m.rng, fit)
 	if !ok {
 		return Example{}, false
 	}
 	words[i] = m.misspell(words[i])
-	if j, _ := pick(m, fit); j != i && m.rng.IntN(4) == 0 {
+	if j, _ := pickOf(m.rng, fit); j != i && m.rng.IntN(4) == 0 {
 		words[j] = m.misspell(words[j])
 	}
 	q := strings.Join(words, " ")
@@ -67,19 +62,10 @@ var disagree = map[string][]string{
 
 // auxiliary breaks the agreement or drops the auxiliary.
 func auxiliary(m *maker, r Row) (Example, bool) {
-	words := strings.Fields(r.Question)
-	var fit []int
-	for i, w := range words {
-		if _, ok := disagree[w]; ok {
-			fit = append(fit, i)
-		}
-	}
-	i, ok := pick(m, fit)
-	if !ok {
-		return Example{}, false
-	}
-	words[i], _ = pick(m, disagree[words[i]])
-	return with(r, strings.Join(strings.Fields(strings.Join(words, " ")), " "), r.Answer, r.Answer, "Gram")
+	return respell(m, r, "Gram", func(_ int, w string) bool { return disagree[w] != nil }, func(w string) string {
+		other, _ := pickOf(m.rng, disagree[w])
+		return other
+	})
 }
 
 // wordOrder moves the auxiliary behind the subject's first word: "What he did say?".
@@ -111,18 +97,9 @@ func doubledWord(m *maker, r Row) (Example, bool) {
 }
 
 func droppedWord(m *maker, r Row) (Example, bool) {
-	words := strings.Fields(r.Question)
-	var fit []int
-	for i, w := range words {
-		if i > 0 && slices.Contains([]string{"to", "of", "by", "from", "with", "be", "been", "the"}, w) {
-			fit = append(fit, i)
-		}
-	}
-	i, ok := pick(m, fit)
-	if !ok {
-		return Example{}, false
-	}
-	return with(r, strings.Join(slices.Delete(words, i, i+1), " "), r.Answer, r.Answer, "Gram")
+	return respell(m, r, "Gram", func(i int, w string) bool {
+		return i > 0 && slices.Contains([]string{"to", "of", "by", "from", "with", "be", "been", "the"}, w)
+	}, func(string) string { return "" })
 }
 
 // past holds verbs whose past form after an auxiliary is the slip of small generators: "When did the war began?".
@@ -204,10 +181,8 @@ func cut(m *maker, r Row) (Example, bool) {
 // statement fills the answer in: "Who wrote X?" becomes "Mary wrote X.".
 func statement(m *maker, r Row) (Example, bool) {
 	words := strings.Fields(strings.TrimRight(r.Question, "?"))
-	if len(words) < 4 || !(strings.EqualFold(words[0], "who") || strings.EqualFold(words[0], "what")) {
-		return Example{}, false
-	}
-	if !slices.Contains([]string{"is", "was", "are", "were", "has", "had"}, words[1]) {
+	if len(words) < 4 || !(strings.EqualFold(words[0], "who") || strings.EqualFold(words[0], "what")) ||
+		!slices.Contains([]string{"is", "was", "are", "were", "has", "had"}, words[1]) {
 		return Example{}, false
 	}
 	subject := r.Answer
@@ -248,16 +223,14 @@ func generic(m *maker, r Row) (Example, bool) {
 
 // copyClause drags a sentence of the passage into the question.
 func copyClause(m *maker, r Row) (Example, bool) {
-	var fit []string
-	for _, s := range sentences(r.Passage) {
-		if n := len(strings.Fields(s)); n >= 9 && n <= 40 && !strings.Contains(s, r.Answer) {
-			fit = append(fit, strings.TrimRight(s, ".!? "))
-		}
-	}
-	s, ok := pick(m, fit)
+	s, ok := pickIf(m, sentences(r.Passage), func(s string) bool {
+		n := len(strings.Fields(s))
+		return n >= 9 && n <= 40 && !strings.Contains(s, r.Answer)
+	})
 	if !ok {
 		return Example{}, false
 	}
+	s = strings.TrimRight(s, ".!? ")
 	q := lowerFirst(r.Question)
 	switch m.rng.IntN(3) {
 	case 0:

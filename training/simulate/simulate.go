@@ -154,16 +154,16 @@ type maker struct {
 	rules     []rule
 	combined  float64
 	rows      []Row
-	byPassage map[string][]int
-	byTitle   map[string][]int
+	byPassage map[string][]Row
+	byTitle   map[string][]Row
 }
 
 func newMaker(rows []Row, o Options) *maker {
 	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rules: table(o.Rules), combined: o.Combined, rows: rows,
-		byPassage: map[string][]int{}, byTitle: map[string][]int{}}
-	for i, r := range rows {
-		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
-		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
+		byPassage: map[string][]Row{}, byTitle: map[string][]Row{}}
+	for _, r := range rows {
+		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], r)
+		m.byTitle[r.Title] = append(m.byTitle[r.Title], r)
 	}
 	return m
 }
@@ -253,36 +253,30 @@ func (m *maker) lengthen(ex *Example) {
 
 func (m *maker) pickCode(mix map[string]float64) string {
 	codes := Codes() // a fixed order: ranging over the map would not be repeatable
-	sum := 0.0
-	for _, c := range codes {
-		sum += mix[c]
-	}
-	x := m.rng.Float64() * sum
-	for _, c := range codes {
-		if x -= mix[c]; x < 0 {
-			return c
-		}
-	}
-	return codes[0]
+	return codes[max(0, Draw(m.rng, codes, func(code string) float64 { return mix[code] }))]
 }
 
 func (m *maker) pickRule(code string) *rule {
+	i := Draw(m.rng, m.rules, func(r rule) float64 {
+		if r.code != code {
+			return 0
+		}
+		return r.weight
+	})
+	if i < 0 {
+		return nil
+	}
+	return &m.rules[i]
+}
+
+// Draw is the place of an element that is drawn by weight; -1 where none has any, and perhaps by rounding.
+func Draw[T any](rng *rand.Rand, xs []T, weight func(T) float64) int {
 	sum := 0.0
-	for i := range m.rules {
-		if m.rules[i].code == code {
-			sum += m.rules[i].weight
-		}
+	for _, x := range xs {
+		sum += weight(x)
 	}
-	x := m.rng.Float64() * sum
-	for i := range m.rules {
-		if m.rules[i].code != code {
-			continue
-		}
-		if x -= m.rules[i].weight; x < 0 {
-			return &m.rules[i]
-		}
-	}
-	return nil
+	at := rng.Float64() * sum
+	return slices.IndexFunc(xs, func(x T) bool { at -= weight(x); return at < 0 })
 }
 
 // with returns r as an example with the question, answer, target and labels given.
@@ -291,10 +285,13 @@ func with(r Row, question, answer, target string, labels ...string) (Example, bo
 	return Example{Row: r, Labels: labels, Target: target}, question != "" && answer != ""
 }
 
-// pick returns a random element; ok is false where there is none.
-func pick[T any](m *maker, xs []T) (x T, ok bool) {
-	if len(xs) == 0 {
-		return x, false
+// pickIf returns a random element of those that fit; ok is false where none does.
+func pickIf[T any](m *maker, xs []T, fits func(T) bool) (x T, ok bool) {
+	var fit []T
+	for _, x := range xs {
+		if fits(x) {
+			fit = append(fit, x)
+		}
 	}
-	return xs[m.rng.IntN(len(xs))], true
+	return pickOf(m.rng, fit)
 }

@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"text/tabwriter"
 
@@ -29,20 +28,17 @@ func NewSummary(t *taxonomy.Taxonomy) *Summary {
 	return &Summary{taxonomy: t, Labels: map[string]int{}, Mechanisms: map[string]int{}}
 }
 
-// Add counts an example.
-func (s *Summary) Add(e *Example) {
+// Add counts an example with the labels that a mechanism planted.
+func (s *Summary) Add(labels []string, mechanism string) {
 	s.Examples++
-	s.Mechanisms[e.Mechanism]++
-	if strings.Contains(e.Mechanism, "+") {
+	s.Mechanisms[mechanism]++
+	if strings.Contains(mechanism, "+") {
 		s.Combined++
 	}
-	for _, label := range e.Labels {
+	for _, label := range labels {
 		s.Labels[label]++
 	}
 }
-
-// AddEdited counts an example of Edits.
-func (s *Summary) AddEdited(e *Edited) { s.Add(&Example{Labels: e.Labels, Mechanism: e.Mechanism}) }
 
 // Counts are the counts by the names that stand in the record of a run.
 func (s *Summary) Counts() map[string]int {
@@ -80,7 +76,7 @@ func (s *Summary) writeMechanisms(w io.Writer) error {
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for code, names := range s.mechanisms() {
+	line := func(code string, names []string) {
 		var texts []string
 		for _, name := range names {
 			if n := parts[name]; n > 0 {
@@ -91,26 +87,17 @@ func (s *Summary) writeMechanisms(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%s\n", code, strings.Join(texts, ", "))
 		}
 	}
-	return t.Flush()
-}
-
-// mechanisms gives the codes with the mechanisms that make them: the taxonomy's edits, or else the rules.
-func (s *Summary) mechanisms() iter.Seq2[string, []string] {
-	return func(yield func(string, []string) bool) {
-		for _, y := range s.taxonomy.Types {
-			if y.Simulate != nil && !yield(y.Code, y.Simulate.Edits) {
-				return
-			}
-		}
-		if len(EditMix(s.taxonomy)) > 0 {
-			return
-		}
-		for _, code := range Codes() {
-			if !yield(code, Mechanisms(code)) {
-				return
-			}
+	for _, y := range s.taxonomy.Types {
+		if y.Simulate != nil {
+			line(y.Code, y.Simulate.Edits)
 		}
 	}
+	if len(EditMix(s.taxonomy)) == 0 { // it names no edits: rules made them
+		for _, code := range Codes() {
+			line(code, Mechanisms(code))
+		}
+	}
+	return t.Flush()
 }
 
 // VerifierSummary counts rows for a verifier.

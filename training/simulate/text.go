@@ -93,11 +93,7 @@ func endsClause(w string) bool { return strings.ContainsAny(w[len(w)-1:], ".,;:!
 
 // sentences splits at full stops followed by a space; good enough to drag a clause along.
 func sentences(s string) []string {
-	var out []string
-	for part := range strings.SplitSeq(strings.Join(strings.Fields(s), " "), ". ") {
-		out = append(out, part)
-	}
-	return out
+	return strings.Split(strings.Join(strings.Fields(s), " "), ". ")
 }
 
 var clauseEnd = regexp.MustCompile(`[,;:] +|\.$| +(?:and|but|which|while|where|who|whose|when|because|after|before|although|so that) +`)

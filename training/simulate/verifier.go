@@ -140,16 +140,13 @@ type labelSet []bool
 func (s labelSet) key() string {
 	var b strings.Builder
 	for _, on := range s {
-		b.WriteByte("01"[btoi(on)])
+		if on {
+			b.WriteByte('1')
+		} else {
+			b.WriteByte('0')
+		}
 	}
 	return b.String()
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (s labelSet) empty() bool { return !slices.Contains(s, true) }

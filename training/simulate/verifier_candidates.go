@@ -145,19 +145,13 @@ func (p *perturber) opinion(d *dataset.Diagnosis, right labelSet) (wrongly, miss
 
 // drawSet draws by weight among the sets that are not taken; nil if none has weight.
 func drawSet(rng *rand.Rand, from []candidate, taken map[string]bool) labelSet {
-	sum := 0.0
 	from = slices.DeleteFunc(from, func(c candidate) bool { return taken[c.set.key()] || !(c.weight > 0) })
-	for _, c := range from {
-		sum += c.weight
+	i := Draw(rng, from, func(c candidate) float64 { return c.weight })
+	if len(from) == 0 {
+		return nil
 	}
-	x := rng.Float64() * sum
-	for _, c := range from {
-		if x -= c.weight; x < 0 {
-			return c.set
-		}
+	if i < 0 { // rounding
+		i = len(from) - 1
 	}
-	if len(from) > 0 {
-		return from[len(from)-1].set // rounding
-	}
-	return nil
+	return from[i].set
 }

@@ -111,7 +111,9 @@ func TestVerifierShareAndRepeatability(t *testing.T) {
 		a := verifier(t, rows, VerifierOptions{tax, 7, share})
 		wrong := 0
 		for _, r := range a {
-			wrong += btoi(!r.Right)
+			if !r.Right {
+				wrong++
+			}
 		}
 		if got := float64(wrong) / float64(len(a)); math.Abs(got-share) > 0.02 {
 			t.Errorf("%v of the rows are wrong, %v were asked for", got, share)

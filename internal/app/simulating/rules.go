@@ -76,7 +76,7 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	return plant(ctx, s, o, rec, bound.Read, func(rows []simulate.Row, sum *simulate.Summary, write writeRow) error {
 		return simulate.Generate(rows, o, func(ex simulate.Example) error {
 			ex.Labels = bound.Labels(ex.Labels)
-			sum.Add(&ex)
+			sum.Add(ex.Labels, ex.Mechanism)
 			return write(dataset.RowOf(ex))
 		})
 	})
@@ -96,7 +96,7 @@ func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptio
 	rec := rulesRecord{By: "edits", Weights: o.Mix}
 	return plant(ctx, s, o, rec, read, func(rows []*dataset.Row, sum *simulate.Summary, write writeRow) error {
 		return simulate.Edits(rows, t, o, func(ex *simulate.Edited) error {
-			sum.AddEdited(ex)
+			sum.Add(ex.Labels, ex.Mechanism)
 			return write(ex.Row(t))
 		})
 	})

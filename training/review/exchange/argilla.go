@@ -91,21 +91,15 @@ func suggestion(p *review.Proposed, show string) argillaSuggestion {
 }
 
 // argillaNames are the columns' names as Argilla takes them: small letters, digits, hyphens and underscores.
-func argillaNames(f *review.Frozen) []string {
-	var names []string
-	seen := map[string]bool{}
+func argillaNames(f *review.Frozen) (names []string) {
+	free := freeNames()
 	for _, c := range f.Columns {
-		name := strings.Map(func(r rune) rune {
+		names = append(names, free(strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 				return r
 			}
 			return '_'
-		}, strings.ToLower(c.Name))
-		for seen[name] {
-			name += "_"
-		}
-		seen[name] = true
-		names = append(names, name)
+		}, strings.ToLower(c.Name))))
 	}
 	return names
 }

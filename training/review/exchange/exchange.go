@@ -5,14 +5,14 @@ package exchange
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
-	"strings"
-
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/regularfile"
@@ -88,16 +88,12 @@ type File struct {
 
 // Export writes a batch in a format.
 func Export(f *review.Frozen, name string, o Options) ([]File, error) {
-	if o.Proposals == "" {
-		o.Proposals = review.ShowNothing
-	}
+	o.Proposals = cmp.Or(o.Proposals, review.ShowNothing)
 	if !slices.Contains(review.Shows(), o.Proposals) {
 		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
-	for _, known := range formats {
-		if known.name == name {
-			return known.export(f, o)
-		}
+	if i := slices.Index(Formats(), name); i >= 0 {
+		return formats[i].export(f, o)
 	}
 	return nil, fmt.Errorf("there is no format %q; the formats are %s", name, strings.Join(Formats(), ", "))
 }
@@ -111,16 +107,20 @@ type layout struct {
 	types []string // parallel to choices
 }
 
-func layoutOf(b *review.Frozen) layout {
+// freeNames gives a function that adds underscores to a name that it gave already; case does not matter.
+func freeNames() func(name string) string {
 	taken := map[string]bool{}
-	free := func(name string) string {
+	return func(name string) string {
 		for taken[strings.ToLower(name)] {
 			name += "_"
 		}
 		taken[strings.ToLower(name)] = true
 		return name
 	}
-	l := layout{}
+}
+
+func layoutOf(b *review.Frozen) layout {
+	free, l := freeNames(), layout{}
 	for _, c := range b.Columns {
 		l.shown = append(l.shown, free(c.Name))
 	}
@@ -139,18 +139,6 @@ func layoutOf(b *review.Frozen) layout {
 	return l
 }
 
-// row builds a row column by column.
-type row struct {
-	dataset.Row
-	err error
-}
-
-func (r *row) set(name string, value any) {
-	if err := r.Set(name, value); err != nil && r.err == nil {
-		r.err = err
-	}
-}
-
 // exportRows writes one row an item, with a column "labels" to be filled in.
 func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	var b bytes.Buffer
@@ -160,11 +148,8 @@ func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	}
 	l := layoutOf(f)
 	for i := range f.All {
-		r := flatRow(f, &l, i, o)
-		if r.err != nil {
-			return nil, r.err
-		}
-		if err := sink.Write(&r.Row); err != nil {
+		r, err := flatRow(f, &l, i, o)
+		if err = errors.Join(err, sink.Write(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -174,22 +159,17 @@ func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	return []File{{"review." + format, b.Bytes()}}, nil
 }
 
-func flatRow(f *review.Frozen, l *layout, i int, o Options) *row {
-	r := &row{}
-	r.set(l.batch, f.ID)
-	r.set(l.item, f.All[i].ItemID)
+func flatRow(f *review.Frozen, l *layout, i int, o Options) (*dataset.Row, error) {
+	r := &dataset.Row{}
+	err := errors.Join(r.Set(l.batch, f.ID), r.Set(l.item, f.All[i].ItemID))
 	for k, name := range l.shown {
-		r.set(name, f.Values[i][k])
+		err = errors.Join(err, r.Set(name, f.Values[i][k]))
 	}
 	if o.Proposals != review.ShowNothing {
-		r.set(l.proposed, proposal(&f.All[i], o.Proposals))
+		err = errors.Join(err, r.Set(l.proposed, proposal(&f.All[i], o.Proposals)))
 	}
-	r.set(l.labels, nil)
-	r.set(l.skipped, nil)
-	r.set(l.notes, "")
-	r.set(l.reviewer, o.Reviewer)
-	r.set(l.text, f.All[i].TextSHA256)
-	return r
+	return r, errors.Join(err, r.Set(l.labels, nil), r.Set(l.skipped, nil), r.Set(l.notes, ""),
+		r.Set(l.reviewer, o.Reviewer), r.Set(l.text, f.All[i].TextSHA256))
 }
 
 // leastShown is the probability from which a label that is not proposed is shown.

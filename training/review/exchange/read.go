@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,8 +143,7 @@ func read(rows dataset.Source, path string, format dataset.Format, f *review.Fro
 }
 
 func (r *reader) fault(p review.Place, item string, err error) {
-	var at *columnError
-	if errors.As(err, &at) && r.sheet {
+	if at, ok := errors.AsType[*columnError](err); ok && r.sheet {
 		if i := slices.Index(r.header, at.column); i >= 0 {
 			p.Cell, _ = excelize.CoordinatesToCellName(i+1, p.Line) // a sheet has no others
 		}
@@ -157,8 +157,7 @@ func (r *reader) row(row *dataset.Row) error {
 	p := review.Place{File: r.file, Line: row.Line, Unit: r.unit}
 	rec, err := r.parse(row)
 	if err != nil {
-		var whole *review.Fault
-		if errors.As(err, &whole) {
+		if whole, ok := errors.AsType[*review.Fault](err); ok {
 			return whole
 		}
 		r.fault(p, "", err)
@@ -197,11 +196,7 @@ func (r *reader) parse(row *dataset.Row) (*record, error) {
 func (r *reader) compare(rec *record) error {
 	i, ok := r.f.Find(rec.id)
 	if !ok {
-		a := review.Answer{ItemID: rec.id}
-		var fault *review.Fault
-		if errors.As(r.f.Fits(&a), &fault) {
-			return &columnError{r.l.item, errors.New(fault.Reason)}
-		}
+		return &columnError{r.l.item, reasonOf(r.f.Fits(&review.Answer{ItemID: rec.id}))}
 	}
 	for k, name := range r.l.shown {
 		if text, ok := rec.values[k]; ok && plain(text) != plain(r.f.Values[i][k]) {
@@ -289,39 +284,34 @@ func (r *reader) check(a *review.Answer, v *voice) error {
 				fmt.Errorf("%q: labels are parted by semicolons, since commas may be in their names; write %q", text,
 					strings.Join(splitAt(text, ","), "; "))}
 		}
-		var fault *review.Fault
-		if errors.As(err, &fault) {
-			return &columnError{v.column, errors.New(fault.Reason)}
-		}
-		return err
+		return &columnError{v.column, reasonOf(err)}
 	}
 	return nil
 }
 
+// reasonOf is what is wrong, without the place and the item of a fault.
+func reasonOf(err error) error {
+	if fault, ok := errors.AsType[*review.Fault](err); ok {
+		return errors.New(fault.Reason)
+	}
+	return err
+}
+
 // rename calls the one user of a tool's file as the caller does.
 func (r *reader) rename() {
-	if r.reviewer == "" || len(r.named) == 0 || len(r.named) == 1 && r.named[r.reviewer] {
-		return
-	}
-	if len(r.named) > 1 {
-		var names []string
-		for n := range r.named {
-			names = append(names, n)
-		}
-		slices.Sort(names)
+	names := slices.Sorted(maps.Keys(r.named))
+	switch {
+	case r.reviewer == "" || len(names) == 0 || len(names) == 1 && names[0] == r.reviewer:
+	case len(names) > 1:
 		r.fault(review.Place{File: r.file}, "",
 			fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=",
 				strings.Join(names, ", "), r.reviewer))
-		return
-	}
-	if !r.tool { // a name that was written on purpose
-		for name := range r.named {
-			r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=",
-				name, r.reviewer))
+	case !r.tool: // a name that was written on purpose
+		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=", names[0],
+			r.reviewer))
+	default:
+		for i := range r.answers {
+			r.answers[i].Reviewer = r.reviewer
 		}
-		return
-	}
-	for i := range r.answers {
-		r.answers[i].Reviewer = r.reviewer
 	}
 }

@@ -85,7 +85,7 @@ func labelList(raw json.RawMessage) ([]string, error) {
 	case json.Unmarshal(raw, &list) == nil:
 		return list, nil
 	case json.Unmarshal(raw, &text) == nil:
-		return splitLabels(text), nil
+		return splitAt(text, ";"), nil
 	case json.Unmarshal(raw, &chosen) == nil && chosen.Choices != nil:
 		return chosen.Choices, nil
 	}
@@ -104,11 +104,8 @@ func commas(labels []string, t *taxonomy.Taxonomy) (string, bool) {
 	return "", false
 }
 
-func splitLabels(text string) []string { return splitAt(text, ";") }
-
-func splitAt(text, mark string) []string {
-	var names []string
-	for _, part := range strings.Split(text, mark) {
+func splitAt(text, mark string) (names []string) {
+	for part := range strings.SplitSeq(text, mark) {
 		if part = strings.TrimSpace(part); part != "" {
 			names = append(names, part)
 		}

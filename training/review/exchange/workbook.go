@@ -2,8 +2,10 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf16"
 
@@ -69,15 +71,16 @@ func (w *workbook) makeStyles() {
 	border := []excelize.Border{{Type: "left", Style: 1, Color: "BFBFBF"}, {Type: "right", Style: 1, Color: "BFBFBF"},
 		{Type: "top", Style: 1, Color: "BFBFBF"}, {Type: "bottom", Style: 1, Color: "BFBFBF"}}
 	open := &excelize.Protection{Locked: false}
-	for name, s := range map[string]*excelize.Style{
+	styles := map[string]*excelize.Style{
 		"head": {Font: &excelize.Font{Bold: true}, Alignment: text, Border: border, Fill: excelize.Fill{Type: "pattern",
 			Pattern: 1, Color: []string{"E7E6E6"}}},
 		"text": {Alignment: text, NumFmt: 49},
 		"answer": {Alignment: centre, Protection: open, Border: border, Fill: excelize.Fill{Type: "pattern", Pattern: 1,
 			Color: []string{"FFF8E1"}}},
 		"notes": {Alignment: text, Protection: open, Border: border, NumFmt: 49},
-	} {
-		id, err := w.NewStyle(s)
+	}
+	for _, name := range slices.Sorted(maps.Keys(styles)) { // the same workbook each time
+		id, err := w.NewStyle(styles[name])
 		w.note(err)
 		w.styles[name] = id
 	}
@@ -154,32 +157,25 @@ func (w *workbook) add(name string, width int, style string, hidden bool, value 
 // highlight marks in the context where it says another field word for word, such as an answer.
 func (w *workbook) highlight(column, context int) {
 	for i, values := range w.f.Values {
-		others, text := slices.Delete(slices.Clone(values), context, context+1), printable(values[context])
-		places := wordmatch.Find(text, others)
-		if len(places) == 0 {
+		others := slices.Delete(slices.Clone(values), context, context+1)
+		pieces := wordmatch.Cut(printable(values[context]), others)
+		if !slices.ContainsFunc(pieces, func(p wordmatch.Piece) bool { return p.Mark }) {
 			continue
 		}
 		cell, err := excelize.CoordinatesToCellName(column, i+2)
 		w.note(err)
-		w.note(w.SetCellRichText(reviewSheet, cell, runs(text, places)))
+		w.note(w.SetCellRichText(reviewSheet, cell, runs(pieces)))
 	}
 }
 
-func runs(text string, places [][]int) []excelize.RichTextRun {
-	mark := &excelize.Font{Bold: true, Color: "C00000"}
-	var out []excelize.RichTextRun
-	end := 0
-	add := func(s string, font *excelize.Font) {
-		if s != "" {
-			out = append(out, excelize.RichTextRun{Text: s, Font: font})
+func runs(pieces []wordmatch.Piece) (out []excelize.RichTextRun) {
+	for _, p := range pieces {
+		run := excelize.RichTextRun{Text: p.Text}
+		if p.Mark {
+			run.Font = &excelize.Font{Bold: true, Color: "C00000"}
 		}
+		out = append(out, run)
 	}
-	for _, p := range places {
-		add(text[end:p[0]], nil)
-		add(text[p[0]:p[1]], mark)
-		end = p[1]
-	}
-	add(text[end:], nil)
 	return out
 }
 
@@ -262,9 +258,4 @@ func (w *workbook) definitions() {
 }
 
 // clean is the choice that stands for "nothing wrong".
-func clean(t *taxonomy.Taxonomy) string {
-	if i := t.NoErrorIndex(); i >= 0 {
-		return t.Types[i].Name
-	}
-	return None
-}
+func clean(t *taxonomy.Taxonomy) string { return cmp.Or(t.NoError(), None) }

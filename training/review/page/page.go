@@ -109,7 +109,9 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	mux.Handle("GET /batch", p.guard.WithToken(http.HandlerFunc(p.getBatch)))
+	mux.Handle("GET /batch", p.guard.WithToken(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		loopback.Reply(w, p.batch())
+	})))
 	mux.Handle("POST /answer", p.guard.WithToken(http.HandlerFunc(p.postAnswer)))
 	mux.Handle("POST /undo", p.guard.WithToken(http.HandlerFunc(p.postUndo)))
 	return mux
@@ -127,10 +129,6 @@ func asset(name, contentType string) http.HandlerFunc {
 	}
 }
 
-func (p *Page) getBatch(w http.ResponseWriter, _ *http.Request) {
-	loopback.Reply(w, p.batch())
-}
-
 // bodyLimit is more than notes of the longest, escaped, and every label need.
 const bodyLimit = 1 << 17
 
@@ -140,9 +138,8 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
+	switch _, tooLong := errors.AsType[*http.MaxBytesError](err); {
+	case tooLong:
 		loopback.Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("an answer has at most %d bytes", bodyLimit))
 		return
 	case err != nil:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
@@ -258,8 +259,8 @@ func TestShown(t *testing.T) {
 	if first.ID = again.ID; fmt.Sprint(first) != fmt.Sprint(again) {
 		t.Errorf("a control row shows: %v, %v", first, again)
 	}
-	want := []piece{{"The wall was built by ", false}, {"Ines Caldwell", true},
-		{" in 1802. \"It leans\", <they> say.", false}}
+	want := []wordmatch.Piece{{Text: "The wall was built by "}, {Text: "Ines Caldwell", Mark: true},
+		{Text: " in 1802. \"It leans\", <they> say."}}
 	if !slices.Equal(got.Items[0].Texts[2], want) {
 		t.Errorf("the passage is %v", got.Items[0].Texts[2])
 	}
@@ -294,7 +295,7 @@ func TestDecisions(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
-	said := []piece{{"anna: Vague (" + evil + ")\nben: No Error", false}}
+	said := []wordmatch.Piece{{Text: "anna: Vague (" + evil + ")\nben: No Error"}}
 	if len(got.Items) != 1 || got.Fields[3].Name != review.ColumnAnswered || !slices.Equal(got.Items[0].Texts[3], said) {
 		t.Errorf("shown: %s", body)
 	}

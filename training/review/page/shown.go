@@ -5,6 +5,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wordmatch"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -36,16 +37,10 @@ type shownField struct {
 
 type shownItem struct {
 	ID            string                `json:"id"`
-	Texts         [][]piece             `json:"texts"` // one a field
+	Texts         [][]wordmatch.Piece   `json:"texts"` // one a field; marked where it says another one word for word
 	Proposed      []string              `json:"proposed,omitempty"`
 	Probabilities dataset.Probabilities `json:"probabilities,omitempty"`
 	Answer        *given                `json:"answer"` // nil where there is none yet
-}
-
-// piece is a part of a text; marked where it says another field word for word.
-type piece struct {
-	Text string `json:"text"`
-	Mark bool   `json:"mark,omitempty"`
 }
 
 // batch is the review as it stands.
@@ -78,7 +73,7 @@ func (p *Page) show(i int) shownItem {
 		if c.Group {
 			others = slices.Concat(values[:j], values[j+1:])
 		}
-		out.Texts = append(out.Texts, pieces(values[j], others))
+		out.Texts = append(out.Texts, wordmatch.Cut(values[j], others))
 	}
 	if item.Proposed != nil && p.review.ShowLabels {
 		out.Proposed = item.Proposed.Labels
@@ -86,23 +81,6 @@ func (p *Page) show(i int) shownItem {
 	if item.Proposed != nil && p.review.ShowProbabilities {
 		out.Probabilities = item.Proposed.Probabilities
 	}
-	return out
-}
-
-// pieces cuts a text where it says one of the targets.
-func pieces(text string, targets []string) []piece {
-	out, end := []piece{}, 0
-	add := func(to int, mark bool) {
-		if to > end {
-			out = append(out, piece{text[end:to], mark})
-			end = to
-		}
-	}
-	for _, at := range wordmatch.Find(text, targets) {
-		add(at[0], false)
-		add(at[1], true)
-	}
-	add(len(text), false)
 	return out
 }
 
@@ -116,3 +94,48 @@ func (p *Page) given() map[string]*given {
 }
 
 func givenOf(a *review.Answer) *given { return &given{a.ItemID, a.Labels, a.Notes, a.Skipped} }
+
+// Keys that labels may have. What is missing among the letters is a command of the page: d, j, k, n, s, u, z. The
+// semicolon begins keys of two strokes, so that there are always enough.
+const (
+	noErrorKey = "0"
+	labelKeys  = "123456789abcefghilmopqrtvwxyABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	prefixKey  = ";"
+)
+
+// inOrder puts types as the page shows them: the no-error label first, then category by category.
+func inOrder(types []taxonomy.Type) []taxonomy.Type {
+	rank := map[string]int{}
+	for _, y := range types {
+		if _, ok := rank[y.Category]; !ok {
+			rank[y.Category] = len(rank)
+		}
+	}
+	out := slices.Clone(types)
+	place := func(y taxonomy.Type) int {
+		if y.NoError {
+			return -1
+		}
+		return rank[y.Category]
+	}
+	slices.SortStableFunc(out, func(a, b taxonomy.Type) int { return place(a) - place(b) })
+	return out
+}
+
+// keys gives each type its key, in order: digits, letters, capitals, then ";1" and so on. None begins another.
+func keys(types []taxonomy.Type) []string {
+	out := make([]string, len(types))
+	prefix, next := "", 0
+	for i, y := range types {
+		if y.NoError {
+			out[i] = noErrorKey
+			continue
+		}
+		if next == len(labelKeys) {
+			prefix, next = prefix+prefixKey, 0
+		}
+		out[i] = prefix + labelKeys[next:next+1]
+		next++
+	}
+	return out
+}
