@@ -154,7 +154,7 @@ func TestProbabilities(t *testing.T) {
 
 // A row without an id is called by the hash of its text, which other programs can make as well.
 func TestTextSHA256(t *testing.T) {
-	rows, _ := read(t, `{"question":"Who?","answer":"a","passage":""}`, Options{})
+	rows, _ := read(t, `{"question":"Who?","answer":"a","passage":"","id":""}`, Options{}) // an empty id is none
 	// printf '\0\0\0\0\0\0\0\4Who?\0\0\0\0\0\0\0\1a\0\0\0\0\0\0\0\0' | sha256sum
 	const want = "063a9109d73db4e6281079efa52282606bf801f68a13a00929e08244325ee5e5"
 	if got := TextSHA256(rows[0].Values); got != want || rows[0].ID != want {

@@ -144,7 +144,7 @@ func (r *Reader) idPart(row *Row, name string) (part string, err error) {
 	switch {
 	case !ok || isNull(raw) || r.flatEmpty(raw):
 		return "", nil
-	case raw[0] == '"' && jsontext.ReadString(raw, &part) == nil && part != "":
+	case raw[0] == '"' && jsontext.ReadString(raw, &part) == nil:
 		return part, nil
 	case wholeNumber.Match(raw):
 		return string(raw), nil
