@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier/counts"
@@ -300,15 +301,22 @@ func (id *Identifier) Relabel(thresholds map[string]float64) (func(*dataset.Diag
 	}, nil
 }
 
-// readable says that a field which every row needs is empty, or in a language that the model does not read.
+// readable says that a field which every row needs is empty, or in a language that the model does not read. What the
+// text under evaluation is judged by needs a word too: in tables people write " for what stands above.
 func (id *Identifier) readable(values []string) error {
 	for i, f := range id.taxonomy.Fields {
-		if !f.Optional && strings.TrimSpace(values[i]) == "" {
+		switch text := strings.TrimSpace(values[i]); {
+		case f.Optional:
+		case text == "":
 			return fmt.Errorf("empty: the %s is empty", f.Name)
+		case i > 0 && !strings.ContainsFunc(text, isWordPart):
+			return fmt.Errorf("empty: the %s has no word: %.20q", f.Name, text)
 		}
 	}
 	return id.language.check(values)
 }
+
+func isWordPart(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {
 	return &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Status: dataset.StatusUntagged,

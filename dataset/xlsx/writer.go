@@ -201,6 +201,10 @@ func CellName(column, row int) string {
 
 // Close writes what is left. The underlying writer stays open.
 func (w *Writer) Close() error {
-	w.out.WriteString("</sheetData></worksheet>")
+	w.out.WriteString("</sheetData>")
+	if n := len(w.columns); n > 0 {
+		fmt.Fprintf(w.out, `<autoFilter ref="A1:%s"/>`, CellName(n-1, w.row))
+	}
+	w.out.WriteString("</worksheet>")
 	return errors.Join(w.out.Flush(), w.zip.Close())
 }

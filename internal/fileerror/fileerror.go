@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/erreval/erreval/internal/spelling"
 )
 
 // Plain is err with plain words about files: "rows.csv: there is no such file" instead of "open rows.csv: no such file
@@ -58,6 +60,28 @@ func replacePath(text string, e error, path, why string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, e.Error(), words), path+": "+words, words)
 }
 
+// meant asks for the file of the folder that was probably meant; "" where there is none.
+func meant(folder, name string) string {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) > mostLooked {
+		return ""
+	}
+	var stems []string
+	ending := filepath.Ext(name)
+	for _, e := range entries {
+		if stem, ok := strings.CutSuffix(e.Name(), ending); ok && !e.IsDir() && ending != "" {
+			stems = append(stems, stem)
+		}
+	}
+	if stem := spelling.Meant(strings.TrimSuffix(name, ending), stems); stem != "" {
+		return "; did you mean " + stem + ending + "?"
+	}
+	return ""
+}
+
+// mostLooked is how many files a folder may have in which meant looks.
+const mostLooked = 1000
+
 func reason(path string, err error) string {
 	folder := filepath.Dir(path)
 	_, noFolder := os.Stat(folder)
@@ -65,7 +89,7 @@ func reason(path string, err error) string {
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(noFolder, fs.ErrNotExist):
 		return "there is no folder " + folder
 	case errors.Is(err, fs.ErrNotExist):
-		return "there is no such file"
+		return "there is no such file" + meant(folder, filepath.Base(path))
 	case errors.Is(err, syscall.EISDIR):
 		return "it is a folder, not a file"
 	}

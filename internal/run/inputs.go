@@ -22,6 +22,9 @@ func CheckInputs(inputs []string) error {
 			continue
 		}
 		info, err := stat(context.Background(), in)
+		if err != nil && filepath.Ext(in) == "" && len(inputs) > 1 { // a word of a name that stood without quotes
+			err = fmt.Errorf("%w; a name with spaces stands in quotes, as in --map 'FIELD=Two words'", err)
+		}
 		if err != nil {
 			errs = append(errs, err)
 		} else if info.IsDir() {

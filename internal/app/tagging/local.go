@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,6 +71,7 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 		l.Model.Manifest.Labels); err != nil {
 		return nil, err
 	}
+	warnRaised(o.Thresholds, schedule.Thresholds, l.Model.Manifest.Thresholds, warn)
 	o.Workers = schedule.Workers
 	l.o = o
 	if l.Identifier, err = l.open(ctx, m, l.Model, t, schedule, warn); err != nil || o.Verifier == "" {
@@ -84,6 +88,22 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 	}
 	l.Verifier = v
 	return l, nil
+}
+
+// warnRaised says where one threshold for all finds less than the model's own, although it finds more elsewhere.
+func warnRaised(given []string, now, own map[string]float64, warn func(format string, args ...any)) {
+	var raised []string
+	lowered := false
+	for _, label := range slices.Sorted(maps.Keys(now)) {
+		if p, ok := own[label]; ok && now[label] > p {
+			raised = append(raised, fmt.Sprintf("%s (%.2g)", label, p))
+		}
+		lowered = lowered || now[label] < own[label]
+	}
+	if lowered && slices.ContainsFunc(given, func(text string) bool { return !strings.Contains(text, "=") }) && raised != nil {
+		warn("--threshold %s finds less than the model's own thresholds of %s, and more of the other errors",
+			strings.Join(given, " "), strings.Join(raised, ", "))
+	}
 }
 
 func (l *Local) open(ctx context.Context, m *local.Machine, model *models.Model, t *taxonomy.Taxonomy,

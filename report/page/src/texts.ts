@@ -121,7 +121,7 @@ export const texts = {
     scores: "Scores",
     measure: "Number",
     distribution: (title: string) => `Distribution of ${title}`,
-    noFacet: "There are no errors, issues or other labels in these rows. erreval identify or erreval discover finds some.",
+    noFacet: "Nothing was looked for in these rows yet: they have no errors, issues or other labels. Run erreval identify or erreval discover first.",
     bin: "Values",
     evaluated: (n: number, missing: number) => `Evaluated: ${count(n)}; without: ${count(missing)}.`,
   },
