@@ -13,12 +13,12 @@ import (
 // Hugging Face exports, question generators' and chat models' outputs. A field is looked for in the
 // group that its own name is in.
 var synonyms = [][]string{
-	{"passage", "context", "paragraph", "document", "source", "text"},
+	{"passage", "context", "paragraph", "document", "source", "source text", "text"},
 	{"answer", "answers", "answer text", "gold answer", "target answer", "correct answer", "right answer",
 		"expected answer", "reference answer"},
 	{"question", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
-	{"instruction", "prompt", "input", "query"},
-	{"response", "output", "completion", "prediction", "generated text", "model output"},
+	{"instruction", "prompt", "input", "query", "request"},
+	{"response", "output", "completion", "prediction", "generated text", "model output", "reply"},
 	{"reference", "gold", "ground truth", "target"},
 }
 

@@ -3,6 +3,7 @@ package pairwise
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -22,7 +23,8 @@ type Offline struct {
 func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t, types} }
 
 // Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one of which its
-// errors leave more, and where neither has an error both are good. A pair of which a text has no labels is unjudged.
+// errors leave more, and where neither has an error both are good; an empty text loses. Any other pair of which a text
+// has no labels is unjudged.
 func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	p, err := readPair(o.t, row)
 	if err != nil {
@@ -44,7 +46,11 @@ func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 }
 
 func (o *Offline) value(p *pair, name string) (value, reason string) {
-	if p.a == nil || p.b == nil {
+	emptyA, emptyB := strings.TrimSpace(p.values[0]) == "", strings.TrimSpace(p.other) == ""
+	switch {
+	case name == verdicts.Overall && emptyA != emptyB: // a model that says nothing must not do better
+		return better(emptyA, emptyB), ""
+	case p.a == nil || p.b == nil:
 		return "", verdicts.Untagged
 	}
 	if name == verdicts.Overall {

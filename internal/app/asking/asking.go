@@ -247,6 +247,9 @@ func (j *Judges) showPrompt(p *run.Process, all VisitSubjects, notFound, first s
 		}
 		return err
 	})
+	if err == nil && first == "" {
+		return errors.New("--show-prompt: no row could be read; the same line with --dry-run, or with -o OUT, says why")
+	}
 	if err == nil && !found {
 		err = exit.Usagef("--show-prompt: %s; its first is --show-prompt %s, or --show-prompt '*'; an id may be cut, with * "+
 			"in the place of the rest", notFound, words.Quote(report.ShortID(first)))

@@ -30,12 +30,17 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
 	})
 	if best.WinRate.Value.Defined() {
-		unsure := ""
+		unsure, wins := "", best.System+" wins the largest share of its pairs"
 		if best.WinRate.Low <= 0.5 {
 			unsure = "; as the interval holds 50 %, that is not sure"
 		}
-		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s%s.", main.Type, best.System,
-			best.WinRate.Text(percent), unsure)
+		level := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+			return r.WinRate.Value != best.WinRate.Value
+		})
+		if len(level) > 1 {
+			unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
+		}
+		r.Result = fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
 	}
 	return r
 }
