@@ -50,19 +50,15 @@ func NewRanking(scores []float64, gold []bool, group []int) *Ranking {
 
 // eachStep calls f for every distinct score, from the highest, with the weight of gold and other rows that have it.
 func (r *Ranking) eachStep(weight []int32, f func(pos, neg float64)) {
-	var pos, neg int64
+	pos, neg := 0.0, 0.0
 	for j, g := range r.group {
-		w := int64(1)
-		if weight != nil {
-			w = int64(weight[g])
-		}
-		if r.gold[j] {
+		if w := WeightOf(weight, g); r.gold[j] {
 			pos += w
 		} else {
 			neg += w
 		}
 		if r.last[j] {
-			f(float64(pos), float64(neg))
+			f(pos, neg)
 			pos, neg = 0, 0
 		}
 	}

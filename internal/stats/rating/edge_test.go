@@ -125,7 +125,7 @@ func TestWeights(t *testing.T) {
 	g, r := New(4, 40, games), New(4, 40, repeated)
 	near(t, "strength", g.BradleyTerry(weight).Strength, r.BradleyTerry(nil).Strength, 1e-9)
 	near(t, "Davidson", g.Davidson(weight).Strength, r.Davidson(nil).Strength, 1e-9)
-	if !slices.Equal(g.Connect(weight), r.Connect(nil)) || !slices.Equal(g.BradleyTerry(weight).Records,
+	if !slices.Equal(g.connect(g.sum(weight)), r.connect(r.sum(nil))) || !slices.Equal(g.BradleyTerry(weight).Records,
 		r.BradleyTerry(nil).Records) {
 		t.Error("standings or records differ")
 	}
@@ -193,7 +193,8 @@ func TestConnect(t *testing.T) {
 			games = append(games, Game{random.IntN(systems), random.IntN(systems), 0, []float64{0, 0, 1, 1,
 				0.5}[random.IntN(5)]})
 		}
-		got, want := New(systems, 1, games).Connect(nil), connectByChains(systems, games)
+		g := New(systems, 1, games)
+		got, want := g.connect(g.sum(nil)), connectByChains(systems, games)
 		if !slices.Equal(got, want) {
 			t.Fatalf("%v: %v, want %v", games, got, want)
 		}
