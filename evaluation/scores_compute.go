@@ -69,10 +69,7 @@ func (s *scoreSubject) values(weight []int32) []float64 {
 	}
 	low, over := 0.0, 0.0
 	for i, g := range s.group {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[g])
-		}
+		w := stats.WeightOf(weight, g)
 		if s.low[i] {
 			low += w
 		}

@@ -19,15 +19,8 @@ func (c *readVerdicts) agreement() []Agreement {
 	var out []Agreement
 	for _, name := range slices.Sorted(maps.Keys(c.judged)) {
 		both := c.judged[name]
-		a := Agreement{Type: name, Pairs: len(both[0]), Kappa: report.Number(stats.Kappa(both[0], both[1]))}
-		same := 0
-		for i := range both[0] {
-			if both[0][i] == both[1][i] {
-				same++
-			}
-		}
-		a.Same = report.Number(float64(same) / float64(a.Pairs))
-		out = append(out, a)
+		out = append(out, Agreement{Type: name, Pairs: len(both[0]), Same: report.Number(stats.SameShare(both[0], both[1])),
+			Kappa: report.Number(stats.Kappa(both[0], both[1]))})
 	}
 	return out
 }
