@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -169,16 +170,16 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err := checkScoredWith(look.paths, look.Taxonomy); err != nil {
 		return err
 	}
-	scores, err := newScores(ctx, look)
+	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
+	if err != nil {
+		return err
+	}
+	scores, err := newScores(ctx, look, human)
 	if err != nil {
 		return err
 	}
 	plot, lift := readPlotOptions(ctx, "plot"), readPlotOptions(ctx, "lift-plot")
 	if err := errors.Join(plot.CheckPath(), lift.CheckPath()); err != nil {
-		return err
-	}
-	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
-	if err != nil {
 		return err
 	}
 	var columns []string
@@ -198,11 +199,7 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	return look.printRows(e, r, picture{plot, r.DrawScores}, picture{lift, r.DrawLift})
 }
 
-func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) {
-	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
-	if err != nil {
-		return nil, err
-	}
+func newScores(ctx *cli.Context, look *lookOptions, human []evaluation.HumanScores) (*evaluation.Scores, error) {
 	lift := ctx.Bool("lift")
 	switch {
 	case lift && len(look.paths) > 1:
@@ -275,10 +272,7 @@ func runMetaIssues(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	file, gold := look.paths[0], ctx.String("gold")
-	if gold == "" {
-		gold = file
-	}
+	file, gold := look.paths[0], cmp.Or(ctx.String("gold"), look.paths[0])
 	list, err := issues.Read(issues.Path(file))
 	if err != nil {
 		return exit.With(exit.Usage, err)
@@ -366,7 +360,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o := people.Options{Intervals: report.IntervalOptions{Resamples: ctx.Int("bootstrap"),
-		Seed: ctx.Uint64("seed")}, Ratings: comparing.DefaultRatings()}
+		Seed: ctx.Uint64("seed")}, Ratings: leaderboard.DefaultOptions()}
 	if err := o.Intervals.Validate(); err != nil {
 		return exit.With(exit.Usage, err)
 	}

@@ -323,9 +323,6 @@ func RankTypes(t *taxonomy.Taxonomy) []string {
 	return append(t.Errors(), verdicts.Overall)
 }
 
-// DefaultRatings are the usual options of leaderboards.
-func DefaultRatings() leaderboard.Options { return leaderboard.DefaultOptions() }
-
 // ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
 // no rows.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {

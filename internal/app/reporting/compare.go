@@ -27,7 +27,7 @@ func (m *maker) rank(r Run) (*comparing.Rank, error) {
 	rows.Limit = m.limit()
 	k := &comparing.Rank{Process: quiet(), Taxonomy: t, Rows: rows, Inputs: []string{r.Path},
 		Types: comparing.RankTypes(t), Columns: comparing.OwnColumns(),
-		Ratings: comparing.RatingOptions{Options: comparing.DefaultRatings(), Audit: true}}
+		Ratings: comparing.RatingOptions{Options: leaderboard.DefaultOptions(), Audit: true}}
 	k.Ratings.Seed, k.Ratings.Elo.Seed = m.o.Seed, m.o.Seed
 	return k, nil
 }

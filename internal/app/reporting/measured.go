@@ -9,9 +9,9 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
-	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -218,7 +218,7 @@ func (m *maker) people(ctx context.Context, r Run) ([]view.Section, error) {
 	intervals := report.DefaultIntervals()
 	intervals.Seed = m.o.Seed
 	figures, err := people.Compute(ctx, r.Name, verdicts.Overall, pairs,
-		people.Options{Intervals: intervals, Ratings: comparing.DefaultRatings()})
+		people.Options{Intervals: intervals, Ratings: leaderboard.DefaultOptions()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -194,15 +195,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *asking.Opti
 
 // nearest score of a scale; of two, the lower.
 func nearest(scale []float64, v float64) float64 {
-	return slices.MinFunc(scale, func(a, b float64) int {
-		switch d := math.Abs(a-v) - math.Abs(b-v); {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return 0
-	})
+	return slices.MinFunc(scale, func(a, b float64) int { return cmp.Compare(math.Abs(a-v), math.Abs(b-v)) })
 }
 
 // finish computes rates and lift from counts.
