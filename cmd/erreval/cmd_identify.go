@@ -127,11 +127,14 @@ func (o *identifyOptions) validate() error {
 		exit.UsageIf(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them"),
 		exit.UsageIf(o.Local.Verifier != "" && o.Judge != nil,
 			"--verifier follows the local model; leave it out with --identifier llm"),
-		exit.UsageIf(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
-			"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
-			identifier.MaxWorkers),
-		exit.UsageIf(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit",
-			o.Local.RowTimeout))
+		validateLocal(&o.Local))
+}
+
+func validateLocal(o *tagging.LocalOptions) error {
+	return errors.Join(exit.UsageIf(o.Workers < 0 || o.Workers > identifier.MaxWorkers,
+		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Workers,
+		identifier.MaxWorkers),
+		exit.UsageIf(o.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.RowTimeout))
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/erreval/erreval/identifier/local"
-	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models/embedded"
@@ -52,23 +51,6 @@ func (e *env) silent() *env {
 	p := *e.Process
 	p.Out = io.Discard
 	return &env{Process: &p}
-}
-
-func joinFlag() cli.Flag {
-	return &cli.StringFlag{Name: "join",
-		Usage: "how a plain export's fields become one input: `fields` (apart, default) or text (one string)"}
-}
-
-// libraryFlag names ONNX Runtime's shared library. The environment variable is read by local.Machine, which has to
-// tell the two apart.
-func libraryFlag() cli.Flag {
-	return &cli.StringFlag{Name: "ort-lib",
-		Usage: "`PATH` of ONNX Runtime's shared library [$" + nativelib.EnvVar + "] (default: the cache, then the system)"}
-}
-
-func gpuMemoryFlag() cli.Flag {
-	return &cli.StringFlag{Name: "gpu-memory", EnvVars: envName("gpu-memory"),
-		Usage: "let ONNX Runtime hold at most `SIZE` on the GPU, as in 8GB or 900MB; no limit where not given"}
 }
 
 // machine is where models and ONNX Runtime are looked for, the models inside the program among them.

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/words"
@@ -23,7 +21,7 @@ import (
 )
 
 // openView reads the files that are to be shown, if there are any, and has them shown.
-func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (closeAll func() error, err error) {
+func (o *serveOptions) openView(e *env, so *service.Options) (closeAll func() error, err error) {
 	if len(o.Files) == 0 {
 		return func() error { return nil }, nil
 	}
@@ -31,26 +29,21 @@ func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (
 	if err != nil {
 		return nil, err
 	}
-	v, err := openViewed(ctx, e, o.Files, filepath.Join(cache, "views"))
+	v, err := openViewed(o.Context, e, o.Files, filepath.Join(cache, "views"))
 	if err != nil {
 		return nil, err
 	}
 	var source view.Source = shown{v.index, v.catalog}
 	closeAll = v.index.Close
-	if m := newMarker(ctx.Context, shown{v.index, v.catalog}); m != nil {
+	if m := newMarker(o.Context.Context, shown{v.index, v.catalog}); m != nil {
 		source, closeAll = m, m.Close
-		if !e.Quiet {
-			e.Warn("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
-		}
+		e.Say("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
 	}
 	so.View, so.Guard.Policy = viewHandler(source), page.Policy
-	if !e.Quiet {
-		for _, note := range v.catalog.Notes {
-			e.Warn("%s", words.Printable(note))
-		}
-		e.Warn("%s of %s", words.Plural(v.catalog.Rows, "row", "rows"),
-			words.Plural(len(v.catalog.Runs), "run", "runs"))
+	for _, note := range v.catalog.Notes {
+		e.Say("%s", words.Printable(note))
 	}
+	e.Say("%s of %s", words.Plural(v.catalog.Rows, "row", "rows"), words.Plural(len(v.catalog.Runs), "run", "runs"))
 	return closeAll, nil
 }
 
