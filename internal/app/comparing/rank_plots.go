@@ -97,13 +97,16 @@ type Liking struct {
 	Figure    report.Figure // the share, 0 to 1
 	Of        int           // judgements
 	Reference float64       // what a judge without the liking would show
+
+	limit string // its name in --fail-on
 }
 
 // LikingsOf are the shares of an audit, in the order in which they are shown.
 func LikingsOf(a *audit.Audit) []Liking {
-	return []Liking{{"changes with the order", a.Changed, a.Both, 0}, {"reversed by the order", a.Reversed, a.Both, 0},
-		{"first wins", a.FirstWins, a.Decided, 0.5}, {"longer wins", a.LongWins, a.Unequal, 0.5},
-		{"own wins", a.OwnWins, a.Own, 0.5}}
+	return []Liking{{"changes with the order", a.Changed, a.Both, 0, limitChanged},
+		{"reversed by the order", a.Reversed, a.Both, 0, limitReversed},
+		{"first wins", a.FirstWins, a.Decided, 0.5, limitFirst},
+		{"longer wins", a.LongWins, a.Unequal, 0.5, limitLong}, {"own wins", a.OwnWins, a.Own, 0.5, limitOwn}}
 }
 
 // ShownAudits are those overall, or by the types where there is no verdict overall.

@@ -10,7 +10,6 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
-	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -65,30 +64,17 @@ func (c *Comparison) checkLimits(limits []gate.Gate) []gate.Result {
 		worst := gate.Counts{Unit: "judgements"}
 		highest := -1.0
 		for i := range c.Audits {
-			figure, of := limitedFigure(&c.Audits[i], limit.Subject)
-			if value := float64(figure.Value); value > highest {
+			likings := LikingsOf(&c.Audits[i])
+			l := likings[slices.IndexFunc(likings, func(l Liking) bool { return l.limit == limit.Subject })]
+			if value := float64(l.Figure.Value); value > highest {
 				highest = value
-				worst = gate.Counts{Tagged: of, Rows: of, Unit: "judgements",
-					Labels: map[string]int{limit.Subject: int(value*float64(of) + 0.5)}}
+				worst = gate.Counts{Tagged: l.Of, Rows: l.Of, Unit: "judgements",
+					Labels: map[string]int{limit.Subject: int(value*float64(l.Of) + 0.5)}}
 			}
 		}
 		results = append(results, limit.Check(worst))
 	}
 	return results
-}
-
-func limitedFigure(a *audit.Audit, subject string) (report.Figure, int) {
-	switch subject {
-	case limitChanged:
-		return a.Changed, a.Both
-	case limitReversed:
-		return a.Reversed, a.Both
-	case limitFirst:
-		return a.FirstWins, a.Decided
-	case limitLong:
-		return a.LongWins, a.Unequal
-	}
-	return a.OwnWins, a.Own
 }
 
 func (c *Comparison) unjudged() gate.Counts {

@@ -232,7 +232,7 @@ func (m *maker) people(ctx context.Context, r Run) ([]view.Section, error) {
 			sections = append(sections, onPage(view.ViewMeasured, s))
 		}
 	}
-	first.Notes = slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults)))
+	first.Notes = slices.Concat(printed.Facts, noted(k.Process, r), m.left(r, len(faults)))
 	return append([]view.Section{first}, sections...), nil
 }
 
