@@ -155,14 +155,16 @@ const maxBlocks = 200
 // agree, beside each other, and overstates it. The V-measure and its parts have none: they overstate agreement in small
 // samples by more than an interval would be wide.
 func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, groups int) {
-	r.ARI, r.V, r.Homogeneity, r.Completeness = undefined, undefined, undefined, undefined
+	unknown := withoutInterval(report.Undefined)
+	r.ARI, r.V, r.Homogeneity, r.Completeness = unknown, unknown, unknown, unknown
 	if len(p.rows) == 0 {
 		return
 	}
 	c := stats.NewContingency(p.gold, p.found)
 	v := c.VMeasure()
-	r.ARI.Value, r.V.Value = report.Number(c.AdjustedRand()), report.Number(v.V)
-	r.Homogeneity.Value, r.Completeness.Value = report.Number(v.Homogeneity), report.Number(v.Completeness)
+	r.ARI, r.V = withoutInterval(report.Number(c.AdjustedRand())), withoutInterval(report.Number(v.V))
+	r.Homogeneity = withoutInterval(report.Number(v.Homogeneity))
+	r.Completeness = withoutInterval(report.Number(v.Completeness))
 	blocks := min(groups, maxBlocks)
 	if blocks < 2 || i.o.Intervals.Resamples == 0 {
 		return
@@ -180,8 +182,6 @@ func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, gro
 	e := report.Number(stats.Z * stats.JackknifeError(without))
 	r.ARI.Low, r.ARI.High = r.ARI.Value-e, min(r.ARI.Value+e, 1)
 }
-
-var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
 
 // groups numbers the groups of rows by which intervals resample.
 func (i *Issues) groups() (n int, groupOf []int) {
