@@ -65,11 +65,17 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 more about language models.`,
 		Flags: slices.Concat(runFlags(map[string][]cli.Flag{
 			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
-				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
-			"limit":  {workersFlag(), rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag()},
-			"resume": {shardFlag(), flushFlag()},
-			"json":   {identifierFlag()},
-		}), gateFlags(), []cli.Flag{examplesFlag()}, identifyJudge.flags()),
+				&cli.StringFlag{Name: "verifier", Usage: "also ask this `MODEL` (one that refine train made) whether the labels " +
+					"found are right; its answer goes to the column verification"},
+				joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
+			"limit": {workersFlag(), rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag()},
+			"resume": {&cli.StringFlag{Name: "shard",
+				Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}, flushFlag()},
+			"json": {&cli.StringFlag{Name: "identifier", Value: identifierLocal,
+				Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}},
+		}), gateFlags(), []cli.Flag{&cli.StringFlag{Name: "examples",
+			Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)}},
+			identifyJudge.flags()),
 		Action: func(ctx *cli.Context) error {
 			o, err := readIdentifyOptions(ctx, e)
 			if err != nil {
@@ -185,16 +191,6 @@ const identifierLocal = "local"
 var identifyJudge = judgeFlags{own: []string{"examples"}, instead: "ask the local model",
 	missing: "--%s is for a language model as identifier; choose one with --identifier llm --judge NAME"}
 
-func examplesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "examples",
-		Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)}
-}
-
-func identifierFlag() cli.Flag {
-	return &cli.StringFlag{Name: "identifier", Value: identifierLocal,
-		Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}
-}
-
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
 	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
@@ -213,12 +209,6 @@ func labelsOnlyFlag() cli.Flag {
 func anyLanguageFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "any-language",
 		Usage: "also tag rows in languages that the model does not read, instead of leaving them untagged"}
-}
-
-func verifierFlag() cli.Flag {
-	return &cli.StringFlag{Name: "verifier",
-		Usage: "also ask this `MODEL` (one that refine train made) whether the labels found are right; its answer goes to " +
-			"the column verification"}
 }
 
 // readIdentifier reads who finds the errors, and refuses the flags of the other one.

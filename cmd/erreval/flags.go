@@ -243,11 +243,6 @@ func flushFlag() cli.Flag {
 			"lines in their place"}
 }
 
-func shardFlag() cli.Flag {
-	return &cli.StringFlag{Name: "shard",
-		Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}
-}
-
 // envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.
 func envName(flag string) []string {
 	return []string{"ERREVAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
