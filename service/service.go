@@ -111,8 +111,8 @@ func (s *Service) routes(page []byte) http.Handler {
 		handle(path, wrongMethod(method))
 	}
 	withToken := func(method, path string, h http.HandlerFunc) { open(method, path, s.o.Guard.WithToken(h)) }
-	withToken(http.MethodPost, "/v1/identify", s.byTaxonomy(s.identify))
-	withToken(http.MethodPost, "/v1/score", s.byTaxonomy(s.score))
+	withToken(http.MethodPost, "/v1/identify", s.byTaxonomy(s.identify, paramThreshold, paramMap, paramTaxonomy))
+	withToken(http.MethodPost, "/v1/score", s.byTaxonomy(s.score, paramMap, paramTaxonomy))
 	withToken(http.MethodGet, "/v1/model", s.byTaxonomy(s.describeModel))
 	withToken(http.MethodGet, "/v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
 	withToken(http.MethodGet, "/metrics", s.metrics.handler.ServeHTTP)
