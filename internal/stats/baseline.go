@@ -12,7 +12,8 @@ func MostFrequentSet(gold [][]bool) []bool {
 		count[bitKey(row)]++
 	}
 	for _, row := range gold {
-		if b, most := bitKey(row), bitKey(best); best == nil || count[b] > count[most] || count[b] == count[most] && b < most {
+		b, most := bitKey(row), bitKey(best)
+		if best == nil || count[b] > count[most] || count[b] == count[most] && b < most {
 			best = row
 		}
 	}
