@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
@@ -107,7 +108,7 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 		r.count(&g)
 	}
 	if r.Found == 0 {
-		return nil, errNothingFound(r)
+		return nil, fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
 	}
 	groups, groupOf := i.groups()
 	p := i.partitions()

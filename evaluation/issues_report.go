@@ -93,10 +93,6 @@ func (r *IssueReport) count(g *goldIssue) {
 	}
 }
 
-func errNothingFound(r *IssueReport) error {
-	return fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
-}
-
 // Warnings say what the figures leave out.
 func (r *IssueReport) Warnings() []report.FileWarning {
 	return []report.FileWarning{{Faults: r.faults}}

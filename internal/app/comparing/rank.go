@@ -12,9 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
@@ -372,29 +370,6 @@ func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, 
 	}
 	v.Reconcile(verdicts.Majority)
 	return v.Value, v.Reason, nil
-}
-
-// print prints the figures, and writes the report.
-func (k *Rank) print(c *Comparison) error {
-	var err error
-	if k.Ratings.Report != "" {
-		err = wholefile.Fill(k.Ratings.Report, c.Page().Markdown)
-	}
-	switch {
-	case k.JSON:
-		return errors.Join(err, plainjson.Write(k.Process.Out, c))
-	case k.Markdown:
-		return errors.Join(err, c.Page().Markdown(k.Process.Out))
-	case k.LaTeX:
-		return errors.Join(err, c.Page().LaTeX(k.Process.Out))
-	case k.Brief && k.Process.Quiet: // the summary of another command
-		return err
-	}
-	r := c.Report()
-	if k.Brief && len(c.Tables) > 1 {
-		r = c.brief(k.Taxonomy, k.Inputs)
-	}
-	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
 }
 
 // personsVerdict is what a person says in a column; where it is empty, why.

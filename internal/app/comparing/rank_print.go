@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stats/rating"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -119,4 +122,27 @@ func (c *Comparison) ShownAudits() []*audit.Audit {
 		}
 	}
 	return shown
+}
+
+// print prints the figures, and writes the report.
+func (k *Rank) print(c *Comparison) error {
+	var err error
+	if k.Ratings.Report != "" {
+		err = wholefile.Fill(k.Ratings.Report, c.Page().Markdown)
+	}
+	switch {
+	case k.JSON:
+		return errors.Join(err, plainjson.Write(k.Process.Out, c))
+	case k.Markdown:
+		return errors.Join(err, c.Page().Markdown(k.Process.Out))
+	case k.LaTeX:
+		return errors.Join(err, c.Page().LaTeX(k.Process.Out))
+	case k.Brief && k.Process.Quiet: // the summary of another command
+		return err
+	}
+	r := c.Report()
+	if k.Brief && len(c.Tables) > 1 {
+		r = c.brief(k.Taxonomy, k.Inputs)
+	}
+	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
 }

@@ -313,25 +313,6 @@ func (s *ScoreSummary) finish(res *run.Result) {
 	}
 }
 
-// finishJudging completes the summary of what judges did.
-func (s *ScoreSummary) finishJudging() error {
-	j := s.Judging
-	if j == nil {
-		return nil
-	}
-	err := j.finish()
-	if j.Judgements > 0 || s.Rows == 0 {
-		var fault error
-		j.Usage, fault = j.judges.Usage()
-		err = errors.Join(err, fault)
-	}
-	if j.isUnavailable() {
-		err = errors.Join(err,
-			exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
-	}
-	return err
-}
-
 // Text writes the summary in lines.
 func (s *ScoreSummary) Text(w io.Writer) error {
 	if s.Resumed > 0 {
@@ -409,15 +390,4 @@ func unknownDimension(t *taxonomy.Taxonomy, name string) error {
 	}
 	return exit.Usagef("--dimensions: %s has no dimension %q%s (its dimensions are %s)", t.ID(), name, hint,
 		strings.Join(keys, ", "))
-}
-
-// RecordedAggregate is how the run that wrote file put judgements together, or "".
-func RecordedAggregate(file string) string {
-	var o struct {
-		Aggregate string `json:"aggregate"`
-	}
-	if runrecord.ReadOptions(file, &o) == nil || !slices.Contains(scorer.Aggregates(), o.Aggregate) {
-		return ""
-	}
-	return o.Aggregate
 }
