@@ -41,11 +41,11 @@ type Issues struct {
 
 // goldIssue is a row with what people say and what was found.
 type goldIssue struct {
-	id, cluster, sentence, group string
-	by                           string // value of IssueOptions.By
-	right                        bool
-	hasTexts                     bool
-	found                        *issues.Finding // nil: the row is not in the file
+	cluster, sentence, group string
+	by                       string // value of IssueOptions.By
+	right                    bool
+	hasTexts                 bool
+	found                    *issues.Finding // nil: the row is not in the file
 }
 
 // NewIssues checks the options.
@@ -61,8 +61,8 @@ func NewIssues(o IssueOptions) (*Issues, error) {
 // ReadGold reads what people say. read gives the rows until io.EOF.
 func (i *Issues) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	i.report.Gold = file
-	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
-		g := goldIssue{id: row.ID}
+	err := i.each(ctx, read, func(row *dataset.Row) error {
+		g := goldIssue{}
 		var ok [2]bool
 		g.cluster, ok[0] = plainColumn(row, i.o.Cluster)
 		g.sentence, ok[1] = plainColumn(row, i.o.Sentence)
@@ -83,10 +83,16 @@ func (i *Issues) ReadGold(ctx context.Context, file string, read func() (*datase
 		i.gold = append(i.gold, g)
 		return err
 	})
-	i.faults = append(i.faults, faults...)
 	if err == nil && len(i.gold) == 0 {
 		err = fmt.Errorf("%s: there are no rows", file)
 	}
+	return err
+}
+
+// each calls visit for the rows, and keeps the lines that are none.
+func (i *Issues) each(ctx context.Context, read func() (*dataset.Row, error), visit func(*dataset.Row) error) error {
+	faults, err := dataset.EachRow(ctx, read, visit)
+	i.faults = append(i.faults, faults...)
 	return err
 }
 
@@ -110,7 +116,7 @@ func isRight(text string) bool {
 // ReadFound reads what was found, the output of erreval discover. Call it after ReadGold.
 func (i *Issues) ReadFound(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	i.report.File, i.match = file, i.index.NewMatch()
-	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
+	return i.each(ctx, read, func(row *dataset.Row) error {
 		f, err := issues.Of(row)
 		if err != nil {
 			return err
@@ -132,14 +138,12 @@ func (i *Issues) ReadFound(ctx context.Context, file string, read func() (*datas
 		}
 		return nil
 	})
-	i.faults = append(i.faults, faults...)
-	return err
 }
 
 // ReadVerdicts reads whether people hold that a row's analysis describes the fault of the gold sentence.
 func (i *Issues) ReadVerdicts(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
 	match := i.index.NewMatch()
-	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
+	return i.each(ctx, read, func(row *dataset.Row) error {
 		text, ok := plainColumn(row, i.o.Verdict)
 		if !ok {
 			return report.NoColumn("--verdict", row, i.o.Verdict)
@@ -162,8 +166,6 @@ func (i *Issues) ReadVerdicts(ctx context.Context, _ string, read func() (*datas
 		}
 		return nil
 	})
-	i.faults = append(i.faults, faults...)
-	return err
 }
 
 // pairRows are the rows of which both people and the model say what is wrong.

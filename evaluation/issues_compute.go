@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
@@ -24,17 +25,7 @@ const withoutIssue = "(no issue)"
 // partitions puts rows into the gold clusters and into the first issue that was found in them. A row that is
 // unassigned, or not in the file, is a group of its own.
 func (i *Issues) partitions() *partitions {
-	p := &partitions{}
-	goldAt, foundAt := map[string]int{}, map[string]int{}
-	number := func(at map[string]int, name string, names *[]string) int {
-		n, ok := at[name]
-		if !ok {
-			n = len(*names)
-			at[name] = n
-			*names = append(*names, name)
-		}
-		return n
-	}
+	p, goldAt, foundAt := &partitions{}, numbering{}, numbering{}
 	for row, g := range i.gold {
 		if g.right || g.cluster == "" {
 			continue
@@ -43,14 +34,15 @@ func (i *Issues) partitions() *partitions {
 		switch f := g.found; {
 		case f == nil || f.Status == issues.Unassigned:
 		case f.Status == issues.None:
-			found = number(foundAt, withoutIssue, &p.foundIDs)
+			found = foundAt.numberOf(withoutIssue)
 		default:
-			found = number(foundAt, f.IDs[0], &p.foundIDs)
+			found = foundAt.numberOf(f.IDs[0])
 		}
 		p.rows = append(p.rows, row)
-		p.gold = append(p.gold, number(goldAt, g.cluster, &p.goldNames))
+		p.gold = append(p.gold, goldAt.numberOf(g.cluster))
 		p.found = append(p.found, found)
 	}
+	p.goldNames, p.foundIDs = goldAt.names(), foundAt.names()
 	alone := len(p.foundIDs)
 	for n := range p.found {
 		if p.found[n] < 0 {
@@ -116,36 +108,24 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 		r.count(&g)
 	}
 	if r.Found == 0 {
-		return nil, errNothingFound(r)
+		return nil, fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
 	}
 	groups, groupOf := i.groups()
 	p := i.partitions()
 	r.GoldGroups, r.FoundGroups, r.Clustered = len(p.goldNames), len(p.foundIDs), len(p.rows)
-	var samples []issueSample
-	if i.o.Intervals.Resamples > 0 {
-		var err error
-		samples, err = stats.Bootstrap(ctx, groups, i.o.Intervals.Resamples, i.o.Intervals.Seed,
-			func(weight []int32) issueSample { return i.sample(groupOf, weight) })
-		if err != nil {
-			return nil, err
-		}
+	shares := func(weight []int32) []float64 { return i.shares(groupOf, weight) }
+	samples, err := stats.Bootstrap(ctx, groups, i.o.Intervals.Resamples, i.o.Intervals.Seed, shares)
+	if err != nil {
+		return nil, err
 	}
-	whole := i.sample(groupOf, slices.Repeat([]int32{1}, groups))
-	figure := func(value func(issueSample) float64) report.Figure {
-		var resampled []float64
-		for _, s := range samples {
-			resampled = append(resampled, value(s))
-		}
-		return report.NewFigure(value(whole), resampled)
+	whole := shares(nil)
+	for at, f := range []*report.Figure{falseIssues: &r.FalseIssues, missed: &r.Missed, accuracy: &r.Accuracy} {
+		*f = report.NewFigure(whole[at], stats.Column(samples, at))
 	}
-	r.FalseIssues = figure(func(s issueSample) float64 { return s.falseIssues })
-	r.Missed = figure(func(s issueSample) float64 { return s.missed })
-	r.Accuracy = figure(func(s issueSample) float64 { return s.accuracy })
 	i.compareVerdicts(r)
 	i.nameGroups(r, p)
 	i.compareGroups(r, p, groupOf, groups)
 	if i.o.By != "" {
-		var err error
 		if r.ByValue, err = i.byValue(); err != nil {
 			return nil, err
 		}
@@ -176,14 +156,16 @@ const maxBlocks = 200
 // agree, beside each other, and overstates it. The V-measure and its parts have none: they overstate agreement in small
 // samples by more than an interval would be wide.
 func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, groups int) {
-	r.ARI, r.V, r.Homogeneity, r.Completeness = undefined, undefined, undefined, undefined
+	unknown := withoutInterval(report.Undefined)
+	r.ARI, r.V, r.Homogeneity, r.Completeness = unknown, unknown, unknown, unknown
 	if len(p.rows) == 0 {
 		return
 	}
 	c := stats.NewContingency(p.gold, p.found)
 	v := c.VMeasure()
-	r.ARI.Value, r.V.Value = report.Number(c.AdjustedRand()), report.Number(v.V)
-	r.Homogeneity.Value, r.Completeness.Value = report.Number(v.Homogeneity), report.Number(v.Completeness)
+	r.ARI, r.V = withoutInterval(report.Number(c.AdjustedRand())), withoutInterval(report.Number(v.V))
+	r.Homogeneity = withoutInterval(report.Number(v.Homogeneity))
+	r.Completeness = withoutInterval(report.Number(v.Completeness))
 	blocks := min(groups, maxBlocks)
 	if blocks < 2 || i.o.Intervals.Resamples == 0 {
 		return
@@ -202,31 +184,27 @@ func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, gro
 	r.ARI.Low, r.ARI.High = r.ARI.Value-e, min(r.ARI.Value+e, 1)
 }
 
-var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
-
 // groups numbers the groups of rows by which intervals resample.
 func (i *Issues) groups() (n int, groupOf []int) {
-	at := map[string]int{}
+	groups := numbering{}
 	for _, g := range i.gold {
-		k, ok := at[g.group]
-		if !ok {
-			k = len(at)
-			at[g.group] = k
-		}
-		groupOf = append(groupOf, k)
+		groupOf = append(groupOf, groups.numberOf(g.group))
 	}
-	return len(at), groupOf
+	return len(groups), groupOf
 }
 
-// issueSample are the figures of one resample.
-type issueSample struct {
-	falseIssues, missed, accuracy float64
-}
+// What shares gives, in order.
+const (
+	falseIssues = iota
+	missed
+	accuracy
+)
 
-func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
-	var right, invented, wrong, missed, asked, same float64
+// shares are those of rows, with each group counted as often as weight says.
+func (i *Issues) shares(groupOf []int, weight []int32) []float64 {
+	var right, invented, wrong, unseen, asked, same float64
 	for row, g := range i.gold {
-		w := float64(weight[groupOf[row]])
+		w := stats.WeightOf(weight, groupOf[row])
 		looked := g.found != nil && g.found.IsKnown()
 		switch {
 		case g.right && looked:
@@ -237,7 +215,7 @@ func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 		case !g.right && looked:
 			wrong += w
 			if g.found.Status == issues.None {
-				missed += w
+				unseen += w
 			}
 		}
 		if verdict, known := i.verdict(row); known {
@@ -247,8 +225,7 @@ func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 			}
 		}
 	}
-	s.falseIssues, s.missed, s.accuracy = invented/right, missed/wrong, same/asked
-	return s
+	return []float64{falseIssues: invented / right, missed: unseen / wrong, accuracy: same / asked}
 }
 
 // verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a
@@ -275,18 +252,8 @@ func (i *Issues) compareVerdicts(r *IssueReport) {
 			people, judge = append(people, same), append(judge, other)
 		}
 	}
-	r.ByPeople, r.ByJudge, r.Unclear = len(i.people), len(i.judge), i.unclear
-	r.JudgeAgrees, r.JudgeKappa = report.Undefined, report.Undefined
-	if r.BothVerdicts = len(people); len(people) == 0 {
-		return
-	}
-	agree := 0
-	for n := range people {
-		if people[n] == judge[n] {
-			agree++
-		}
-	}
-	r.JudgeAgrees = report.Number(float64(agree) / float64(len(people)))
+	r.ByPeople, r.ByJudge, r.BothVerdicts, r.Unclear = len(i.people), len(i.judge), len(people), i.unclear
+	r.JudgeAgrees = report.Number(stats.SameShare(people, judge))
 	r.JudgeKappa = report.Number(stats.Kappa(people, judge))
 }
 

@@ -93,10 +93,6 @@ func (r *IssueReport) count(g *goldIssue) {
 	}
 }
 
-func errNothingFound(r *IssueReport) error {
-	return fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
-}
-
 // Warnings say what the figures leave out.
 func (r *IssueReport) Warnings() []report.FileWarning {
 	return []report.FileWarning{{Faults: r.faults}}
@@ -132,20 +128,18 @@ func (r *IssueReport) Report() *report.Report {
 	add("false issues", r.FalseIssues, "right rows that were looked at")
 	add("missed", r.Missed, "wrong rows that were looked at")
 	add("same fault as people", r.Accuracy, r.accuracyBase())
-	for _, one := range []struct {
-		name string
-		n    report.Number
-		of   string
-	}{{"judge agrees with people", r.JudgeAgrees, fmt.Sprintf("%d verdicts of both", r.BothVerdicts)},
-		{"kappa of judge and people", r.JudgeKappa, fmt.Sprintf("%d verdicts of both", r.BothVerdicts)},
-		{"names mean the same", r.SameMeaning, words.Plural(len(r.Matches), "matched group", "matched groups")}} {
-		if one.n.Defined() {
-			table.Rows = append(table.Rows, []any{one.name, one.n.As("%.3f"), one.of})
-		}
-	}
+	both := fmt.Sprintf("%d verdicts of both", r.BothVerdicts)
+	add("judge agrees with people", withoutInterval(r.JudgeAgrees), both)
+	add("kappa of judge and people", withoutInterval(r.JudgeKappa), both)
+	add("names mean the same", withoutInterval(r.SameMeaning),
+		words.Plural(len(r.Matches), "matched group", "matched groups"))
 	out.Sections = append([]report.Section{{Title: "Agreement with people", Table: table}, r.confusionSection()},
 		sectionBy(r.ByValue, r.by, "adjusted Rand index", []string{r.File})...)
 	return out
+}
+
+func withoutInterval(n report.Number) report.Figure {
+	return report.Figure{Value: n, Low: report.Undefined, High: report.Undefined}
 }
 
 func (r *IssueReport) accuracyBase() string {

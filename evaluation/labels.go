@@ -122,7 +122,7 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	for j, p := range l.preds {
 		one := data.measureFile(p, subjects.files[j])
 		if l.o.PerLabel {
-			data.addPerLabel(&one, p, subjects.files[j])
+			data.addPerLabel(&one, subjects.files[j])
 		}
 		one.Metrics = figures.figures(func(v labelValues) []float64 { return v.files[j] })
 		one.MinusBaseline = figures.figures(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })

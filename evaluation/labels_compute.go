@@ -12,7 +12,8 @@ import (
 // labelSubject computes the metrics of one prediction: those of package stats, then the area under the ROC curve.
 type labelSubject struct {
 	*stats.Evaluator
-	auc *stats.Ranking // nil without LabelOptions.Verdict
+	table *stats.Table
+	auc   *stats.Ranking // nil without LabelOptions.Verdict
 }
 
 func (s labelSubject) values(weight []int32) []float64 {
@@ -81,7 +82,7 @@ func (data *labelData) newSubjects(constant []bool) (s *labelSubjects, err error
 func (data *labelData) newSubject(pred [][]bool, prob [][]float64) (labelSubject, error) {
 	table := &stats.Table{Gold: data.labels, Pred: pred, Prob: prob, Group: data.group, Groups: data.groups}
 	ev, err := stats.NewEvaluator(table, data.statsOptions())
-	s := labelSubject{Evaluator: ev}
+	s := labelSubject{Evaluator: ev, table: table}
 	if data.o.Verdict != "" {
 		s.auc = data.rankRows(prob)
 	}
@@ -168,25 +169,23 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 		r.UnscoredAsWrong = data.countUnscoredAsWrong(p)
 	}
 	if data.o.Confusion {
-		r.Confusion = data.countConfusion(p, labels)
+		r.Confusion = data.countConfusion(s.table, labels)
 	}
 	return r
 }
 
 // addPerLabel adds what LabelOptions.PerLabel asks for.
-func (data *labelData) addPerLabel(r *LabelledFile, p *predictionSet, s labelSubject) {
+func (data *labelData) addPerLabel(r *LabelledFile, s labelSubject) {
 	figure := func(value report.Number, sums *stats.GroupSums) report.Figure {
 		low, high := sums.ShareInterval()
 		return report.Figure{Value: value, Low: report.Number(low), High: report.Number(high)}
 	}
-	table := &stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows), Prob: selectRows(p.probs, data.rows),
-		Group: data.group, Groups: data.groups}
-	curves := []CalibrationCurve{{Points: calibrationPoints(table, -1)}}
+	curves := []CalibrationCurve{{Points: calibrationPoints(s.table, -1)}}
 	for k, sums := range s.LabelSums() {
 		l := &r.Labels[k]
 		l.Intervals = &LabelIntervals{Precision: figure(l.Precision, &sums.Precision),
 			Recall: figure(l.Recall, &sums.Recall), F1: figure(l.F1, &sums.F1)}
-		curves = append(curves, CalibrationCurve{l.Label, calibrationPoints(table, k)})
+		curves = append(curves, CalibrationCurve{l.Label, calibrationPoints(s.table, k)})
 	}
 	if len(curves[0].Points) > 0 {
 		r.Calibration = curves
@@ -221,8 +220,8 @@ func (data *labelData) countUnscoredAsWrong(p *predictionSet) map[string]report.
 	return out
 }
 
-func (data *labelData) countConfusion(p *predictionSet, labels []stats.Label) []Confusion {
-	c := stats.NewConfusion(&stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows)})
+func (data *labelData) countConfusion(t *stats.Table, labels []stats.Label) []Confusion {
+	c := stats.NewConfusion(t)
 	names := data.o.Taxonomy.Labels()
 	var out []Confusion
 	for g, name := range names {

@@ -108,10 +108,7 @@ func (d *liftDimension) addJudgements(group int, runs []dataset.Run, aggregate A
 func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	n := 0.0
 	for g, s := range d.sums {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[g])
-		}
+		w := stats.WeightOf(weight, g)
 		n, vanilla, aware = n+w*s.rows, vanilla+w*s.vanilla, aware+w*s.aware
 	}
 	return vanilla / n, aware / n

@@ -69,10 +69,7 @@ func (s *scoreSubject) values(weight []int32) []float64 {
 	}
 	low, over := 0.0, 0.0
 	for i, g := range s.group {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[g])
-		}
+		w := stats.WeightOf(weight, g)
 		if s.low[i] {
 			low += w
 		}
@@ -128,7 +125,8 @@ func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
 		s.over = append(s.over, y[i] <= data.o.Low && x[i] >= data.o.High)
 	}
 	s.pairs = stats.NewPairs(x, y, s.group)
-	if systems := selectRows(data.system, data.chosen[d]); countDistinct(systems) >= fewestSystems {
+	systems := selectRows(data.system, data.chosen[d])
+	if len(slices.Compact(slices.Sorted(slices.Values(systems)))) >= fewestSystems {
 		s.means = stats.NewMeans(x, y, systems, data.systems, s.group)
 	}
 	return s
@@ -136,14 +134,6 @@ func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
 
 // fewestSystems are those whose means have a correlation: of two it is always 1 or -1.
 const fewestSystems = 3
-
-func countDistinct(numbers []int) int {
-	seen := map[int]bool{}
-	for _, n := range numbers {
-		seen[n] = true
-	}
-	return len(seen)
-}
 
 func (data *scoreData) humanScores(d int) []float64 {
 	out := make([]float64, len(data.chosen[d]))

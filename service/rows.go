@@ -138,15 +138,14 @@ const (
 )
 
 // checkParameters refuses parameters of the address other than those known.
-func checkParameters(r *http.Request, known ...string) error {
+func checkParameters(r *http.Request, known []string) error {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return refuse(http.StatusBadRequest, fmt.Errorf("the address's parameters cannot be read: %w", err))
+		return fmt.Errorf("the address's parameters cannot be read: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return refuse(http.StatusBadRequest, fmt.Errorf("%s has no parameter %.40q; /openapi.json lists what it has",
-				r.URL.Path, name))
+			return fmt.Errorf("%s has no parameter %.40q; /openapi.json lists what it has", r.URL.Path, name)
 		}
 	}
 	return nil
@@ -170,10 +169,6 @@ func (t *tagger) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), e
 }
 
 func (s *Service) identify(w http.ResponseWriter, r *http.Request, t *tagger) {
-	if err := checkParameters(r, paramThreshold, paramMap, paramTaxonomy); err != nil {
-		fail(w, r, false, err)
-		return
-	}
 	s.answer(w, r, t, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
 		m, err := t.openModel(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -306,10 +301,6 @@ func await(ctx context.Context, t *task, out *reply) error {
 
 // score writes each row with its scores, by the probabilities of its errors.
 func (s *Service) score(w http.ResponseWriter, r *http.Request, t *tagger) {
-	if err := checkParameters(r, paramMap, paramTaxonomy); err != nil {
-		fail(w, r, false, err)
-		return
-	}
 	if t.offline == nil {
 		loopback.Refuse(w, http.StatusNotFound, "the taxonomy "+t.Taxonomy.ID()+" has no dimensions to score")
 		return

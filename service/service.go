@@ -105,35 +105,34 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 
 func (s *Service) routes(page []byte) http.Handler {
 	mux := http.NewServeMux()
-	open := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
-	withToken := func(pattern string, h http.HandlerFunc) { open(pattern, s.o.Guard.WithToken(h)) }
-	withToken("POST /v1/identify", s.byTaxonomy(s.identify))
-	withToken("POST /v1/score", s.byTaxonomy(s.score))
-	withToken("GET /v1/model", s.byTaxonomy(s.describeModel))
-	withToken("GET /v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
-	withToken("GET /metrics", s.metrics.handler.ServeHTTP)
-	open("GET /healthz", http.HandlerFunc(s.health))
-	open("GET /openapi.json", fixed("application/json", openAPI))
-	open("GET /docs", fixed("text/html; charset=utf-8", page))
-	open("GET /docs.css", fixed("text/css; charset=utf-8", docsStyle))
-	for _, path := range []string{"/v1/identify", "/v1/score", "/v1/model", "/v1/taxonomy", "/metrics", "/healthz",
-		"/openapi.json", "/docs", "/docs.css"} {
-		open(path, http.HandlerFunc(wrongMethod))
+	handle := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
+	open := func(method, path string, h http.Handler) {
+		handle(method+" "+path, h)
+		handle(path, wrongMethod(method))
 	}
+	withToken := func(method, path string, h http.HandlerFunc) { open(method, path, s.o.Guard.WithToken(h)) }
+	withToken(http.MethodPost, "/v1/identify", s.byTaxonomy(s.identify, paramThreshold, paramMap, paramTaxonomy))
+	withToken(http.MethodPost, "/v1/score", s.byTaxonomy(s.score, paramMap, paramTaxonomy))
+	withToken(http.MethodGet, "/v1/model", s.byTaxonomy(s.describeModel))
+	withToken(http.MethodGet, "/v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
+	withToken(http.MethodGet, "/metrics", s.metrics.handler.ServeHTTP)
+	open(http.MethodGet, "/healthz", http.HandlerFunc(s.health))
+	open(http.MethodGet, "/openapi.json", fixed("application/json", openAPI))
+	open(http.MethodGet, "/docs", fixed("text/html; charset=utf-8", page))
+	open(http.MethodGet, "/docs.css", fixed("text/css; charset=utf-8", docsStyle))
 	if s.o.View != nil {
-		withToken("/view/", s.query)
+		handle("/view/", s.o.Guard.WithToken(http.HandlerFunc(s.query)))
 	}
-	open("/", http.HandlerFunc(s.rest))
+	handle("/", http.HandlerFunc(s.rest))
 	return mux
 }
 
-func wrongMethod(w http.ResponseWriter, r *http.Request) {
-	allowed := http.MethodGet
-	if r.URL.Path == "/v1/identify" || r.URL.Path == "/v1/score" {
-		allowed = http.MethodPost
-	}
-	w.Header().Set("Allow", allowed)
-	loopback.Refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+allowed)
+// wrongMethod refuses all methods but the allowed one, which has a handler of its own.
+func wrongMethod(allowed string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allowed)
+		loopback.Refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+allowed)
+	})
 }
 
 // rest is whatever is not of the API.

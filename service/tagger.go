@@ -42,10 +42,15 @@ func newTagger(s *Service, task Task) (t *tagger, err error) {
 	return t, err
 }
 
-// byTaxonomy has answer know the taxonomy that a request names, or the first where it names none.
-func (s *Service) byTaxonomy(answer func(http.ResponseWriter, *http.Request, *tagger)) http.HandlerFunc {
+// byTaxonomy has answer know the taxonomy that a request names, or the first where it names none. Other parameters than
+// those known, if there are any, are refused.
+func (s *Service) byTaxonomy(answer func(http.ResponseWriter, *http.Request, *tagger),
+	known ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		t, err := s.tagger(r.URL.Query()[paramTaxonomy])
+		if err == nil && len(known) > 0 {
+			err = checkParameters(r, known)
+		}
 		if err != nil {
 			fail(w, r, false, refuse(http.StatusBadRequest, err))
 			return

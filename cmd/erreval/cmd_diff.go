@@ -10,7 +10,6 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
-	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -76,10 +75,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: look.recordedThresholds(), Limit: ctx.Int("limit")})
-	if err := look.Read(ctx.Context, e.Process, look.paths[0], c.ReadA); err != nil {
-		return err
-	}
-	if err := look.Read(ctx.Context, e.Process, look.paths[1], c.ReadB); err != nil {
+	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
 		return err
 	}
 	d, err := c.ComputeDiff()
@@ -130,12 +126,13 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if ctx.IsSet("same-text") || ctx.IsSet("limit") || len(look.where) > 0 {
 		return exit.Usagef("--same-text, --limit and --where compare labels: give --labels with them")
 	}
-	limits, err := readIssueLimits(ctx, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
+	changes := []string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}
+	limits, err := readIssueLimits(ctx, changes...)
 	if err != nil {
 		return err
 	}
 	for _, l := range limits {
-		if !slices.Contains([]string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}, l.Subject) &&
+		if !slices.Contains(changes, l.Subject) &&
 			lists[0].Find(l.Subject) < 0 && lists[1].Find(l.Subject) < 0 {
 			return exit.Usagef("--fail-on %q: neither list has an issue with the id %q; besides ids there are %s, %s, %s and %s",
 				l.Text, l.Subject, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
@@ -146,10 +143,8 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	for i, read := range []run.TakeRows{c.ReadA, c.ReadB} {
-		if err := look.Read(ctx.Context, e.Process, look.paths[i], read); err != nil {
-			return err
-		}
+	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
+		return err
 	}
 	d, err := c.ComputeDiff()
 	if err != nil {

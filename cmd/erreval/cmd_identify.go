@@ -15,9 +15,12 @@ import (
 	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 func identifyCommand(e *env) *cli.Command {
@@ -62,11 +65,17 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 more about language models.`,
 		Flags: slices.Concat(runFlags(map[string][]cli.Flag{
 			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
-				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
-			"limit":  {workersFlag(), rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag()},
-			"resume": {shardFlag(), flushFlag()},
-			"json":   {identifierFlag()},
-		}), gateFlags(), []cli.Flag{examplesFlag()}, identifyJudge.flags()),
+				&cli.StringFlag{Name: "verifier", Usage: "also ask this `MODEL` (one that refine train made) whether the labels " +
+					"found are right; its answer goes to the column verification"},
+				joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
+			"limit": {workersFlag(), rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag()},
+			"resume": {&cli.StringFlag{Name: "shard",
+				Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}, flushFlag()},
+			"json": {&cli.StringFlag{Name: "identifier", Value: identifierLocal,
+				Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}},
+		}), gateFlags(), []cli.Flag{&cli.StringFlag{Name: "examples",
+			Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)}},
+			identifyJudge.flags()),
 		Action: func(ctx *cli.Context) error {
 			o, err := readIdentifyOptions(ctx, e)
 			if err != nil {
@@ -124,11 +133,14 @@ func (o *identifyOptions) validate() error {
 		exit.UsageIf(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them"),
 		exit.UsageIf(o.Local.Verifier != "" && o.Judge != nil,
 			"--verifier follows the local model; leave it out with --identifier llm"),
-		exit.UsageIf(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
-			"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
-			identifier.MaxWorkers),
-		exit.UsageIf(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit",
-			o.Local.RowTimeout))
+		validateLocal(&o.Local))
+}
+
+func validateLocal(o *tagging.LocalOptions) error {
+	return errors.Join(exit.UsageIf(o.Workers < 0 || o.Workers > identifier.MaxWorkers,
+		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Workers,
+		identifier.MaxWorkers),
+		exit.UsageIf(o.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.RowTimeout))
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
@@ -179,16 +191,6 @@ const identifierLocal = "local"
 var identifyJudge = judgeFlags{own: []string{"examples"}, instead: "ask the local model",
 	missing: "--%s is for a language model as identifier; choose one with --identifier llm --judge NAME"}
 
-func examplesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "examples",
-		Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)}
-}
-
-func identifierFlag() cli.Flag {
-	return &cli.StringFlag{Name: "identifier", Value: identifierLocal,
-		Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}
-}
-
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
 	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
@@ -207,12 +209,6 @@ func labelsOnlyFlag() cli.Flag {
 func anyLanguageFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "any-language",
 		Usage: "also tag rows in languages that the model does not read, instead of leaving them untagged"}
-}
-
-func verifierFlag() cli.Flag {
-	return &cli.StringFlag{Name: "verifier",
-		Usage: "also ask this `MODEL` (one that refine train made) whether the labels found are right; its answer goes to " +
-			"the column verification"}
 }
 
 // readIdentifier reads who finds the errors, and refuses the flags of the other one.
@@ -240,4 +236,63 @@ func readIdentifier(ctx *cli.Context, e *env) (*asking.Options, error) {
 			"erreval meta labels", strings.Join(names, ","))
 	}
 	return o, nil
+}
+
+// githubSummary is the variable in which GitHub's runners name the page of a step.
+const githubSummary = "GITHUB_STEP_SUMMARY"
+
+// gateOptions are the flags that make a run say more than its rows do.
+type gateOptions struct {
+	FailOn  []string // expressions
+	Summary string   // Markdown file, or ""
+	GitHub  bool     // append to the page named in the environment
+	JUnit   string   // XML file, or ""
+}
+
+func failOnFlag(of string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "fail-on",
+		Usage: of + "end with code 6 if `LIMIT` holds, as in \"Factual Error>5%\", \"any>20%\" or \"untagged>0\"; may be repeated"}
+}
+
+func gateFlags() []cli.Flag {
+	return []cli.Flag{failOnFlag(""),
+		&cli.StringFlag{Name: "summary", Usage: "write the closing summary as Markdown to `FILE`, replacing it"},
+		&cli.BoolFlag{Name: "github-summary",
+			Usage: "append the closing summary to the page of a GitHub step, $" + githubSummary},
+		&cli.StringFlag{Name: "junit", Usage: "write limits and error types as JUnit XML to `FILE`, replacing it"}}
+}
+
+func readGateOptions(ctx *cli.Context) gateOptions {
+	return gateOptions{FailOn: ctx.StringSlice("fail-on"), Summary: ctx.String("summary"),
+		GitHub: ctx.Bool("github-summary"), JUnit: ctx.String("junit")}
+}
+
+// publish says where the summary goes.
+func (o *gateOptions) publish(e *env) tagging.Publish {
+	p := tagging.Publish{Markdown: o.Summary, JUnit: o.JUnit}
+	if o.GitHub {
+		p.Append = e.Getenv(githubSummary)
+	}
+	return p
+}
+
+// check finds what cannot be written before anything is computed.
+func (o *gateOptions) check(e *env) error {
+	var errs []error
+	if o.GitHub && e.Getenv(githubSummary) == "" {
+		errs = append(errs, exit.Usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give "+
+			"--summary FILE", githubSummary))
+	}
+	return errors.Join(append(errs, wholefile.RefuseIrregular(o.Summary), wholefile.RefuseIrregular(o.JUnit))...)
+}
+
+// parseGates reads the values of --fail-on, which may also name more than labels.
+func parseGates(expressions []string, t *taxonomy.Taxonomy, more ...string) ([]gate.Gate, error) {
+	return run.ParseGates(expressions, func(name string) (string, bool) {
+		i, ok := t.Index(name)
+		if !ok {
+			return name, slices.Contains(more, name)
+		}
+		return t.Types[i].Name, true
+	}, append(t.Labels(), more...))
 }

@@ -263,13 +263,11 @@ func openViewedRows(path string, o *view.Options, given, used *taxonomy.Taxonomy
 		return run.Rows{}, err
 	}
 	t := given
-	if t == nil && used != nil {
-		if t, err = taxonomyOf("", []string{path}, openTask); err != nil || t.Name == used.Name {
-			t, err = used, nil
-		}
-	}
 	if t == nil {
 		t, err = taxonomyOf("", []string{path}, openTask)
+		if used != nil && (err != nil || t.Name == used.Name) {
+			t, err = used, nil
+		}
 	}
 	rows := run.Rows{Files: files, Taxonomy: t}
 	rows.Columns, rows.ID = o.Columns, o.ID

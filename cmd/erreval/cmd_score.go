@@ -49,8 +49,9 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"), dimensionsFlag(),
-			byFlag()},
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
+			&cli.StringFlag{Name: "dimensions",
+				Usage: "score these dimensions of the taxonomy alone, `NAME[,NAME]`, by key or title (default: all)"}, byFlag()},
 			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
 		Action: withArgs(1, 1, "one file of tagged rows", func(ctx *cli.Context) error {
 			if ctx.Bool("flush") && namesJudge(ctx) {
@@ -63,11 +64,6 @@ Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed
 			return runScore(ctx, e, readRunOptions(ctx), ask)
 		}),
 	}
-}
-
-func dimensionsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "dimensions",
-		Usage: "score these dimensions of the taxonomy alone, `NAME[,NAME]`, by key or title (default: all)"}
 }
 
 // runScore scores offline where ask is nil.

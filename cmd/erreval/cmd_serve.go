@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/app/tagging"
@@ -89,28 +88,17 @@ const (
 	maxConnections = 1024
 )
 
-// serveOptions are the command's flags.
+// serveOptions are the command's flags, those that are made of several or checked apart.
 type serveOptions struct {
-	Listen, TokenFile string
-	AllowHosts        []string
-	Local             tagging.LocalOptions
-	Taxonomy          string
-	Map               []string
-	ID, MaxRecord     string
-	Bounds            service.Bounds
-	Connections       int
-	Drain             time.Duration
-	Files             []string
-	NoOpen            bool
+	*cli.Context
+	TokenFile string
+	Local     tagging.LocalOptions
+	Bounds    service.Bounds
+	Files     []string
 }
 
 func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
-	o = &serveOptions{Listen: ctx.String("listen"), TokenFile: ctx.String("token-file"),
-		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]),
-		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"),
-		Connections: ctx.Int("max-connections"),
-		Drain:       ctx.Duration("drain"), Bounds: service.DefaultBounds(),
-		NoOpen: ctx.Bool("no-open")}
+	o = &serveOptions{Context: ctx, TokenFile: ctx.String("token-file"), Bounds: service.DefaultBounds()}
 	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
 		return nil, err
 	}
@@ -125,23 +113,13 @@ func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
 }
 
 func (o *serveOptions) validate() error {
-	var errs []error
-	refuse := func(wrong bool, text string, args ...any) {
-		if wrong {
-			errs = append(errs, exit.Usagef(text, args...))
-		}
-	}
-	refuse(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
-		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
-		identifier.MaxWorkers)
-	refuse(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.Local.RowTimeout)
-	refuse(o.Bounds.Body < 1, "--max-body: give a size, as in 64MiB")
-	refuse(o.Bounds.Rows < 1, "--max-rows %d: give at least 1", o.Bounds.Rows)
-	refuse(o.Bounds.Queue < 1, "--queue %d: give at least 1", o.Bounds.Queue)
-	refuse(o.Connections < 1, "--max-connections %d: give at least 1", o.Connections)
-	refuse(o.Bounds.Time <= 0, "--timeout %v: give a time, as in 10m", o.Bounds.Time)
-	refuse(o.Drain <= 0, "--drain %v: give a time, as in 30s", o.Drain)
-	return errors.Join(errs...)
+	return errors.Join(validateLocal(&o.Local),
+		exit.UsageIf(o.Bounds.Body < 1, "--max-body: give a size, as in 64MiB"),
+		exit.UsageIf(o.Bounds.Rows < 1, "--max-rows %d: give at least 1", o.Bounds.Rows),
+		exit.UsageIf(o.Bounds.Queue < 1, "--queue %d: give at least 1", o.Bounds.Queue),
+		exit.UsageIf(o.Int("max-connections") < 1, "--max-connections %d: give at least 1", o.Int("max-connections")),
+		exit.UsageIf(o.Bounds.Time <= 0, "--timeout %v: give a time, as in 10m", o.Bounds.Time),
+		exit.UsageIf(o.Duration("drain") <= 0, "--drain %v: give a time, as in 30s", o.Duration("drain")))
 }
 
 func runServe(ctx *cli.Context, e *env) error {
@@ -158,22 +136,23 @@ func runServe(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", o.Listen)
+	l, err := net.Listen("tcp", ctx.String("listen"))
 	if err != nil {
-		return fmt.Errorf("--listen %s: %w; choose another port, or 0 for any that is free", o.Listen, err)
+		return fmt.Errorf("--listen %s: %w; choose another port, or 0 for any that is free", ctx.String("listen"), err)
 	}
 	if so.Guard, err = o.guard(l.Addr(), token); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	closeView, err := o.openView(ctx, e, so)
+	closeView, err := o.openView(e, so)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	return errors.Join(o.serve(ctx.Context, e, so, l), closeView())
+	return errors.Join(o.serve(e, so, l), closeView())
 }
 
-// serve serves until ctx ends. The model of a server that shows files is opened once rows come.
-func (o *serveOptions) serve(ctx context.Context, e *env, so *service.Options, l net.Listener) error {
+// serve serves until the context ends. The model of a server that shows files is opened once rows come.
+func (o *serveOptions) serve(e *env, so *service.Options, l net.Listener) error {
+	ctx := o.Context.Context
 	s, err := service.New(*so)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -184,13 +163,13 @@ func (o *serveOptions) serve(ctx context.Context, e *env, so *service.Options, l
 		}
 	}
 	o.greet(e, so.Guard)
-	if so.View != nil && !o.NoOpen && o.TokenFile == "" {
+	if so.View != nil && !o.Bool("no-open") && o.TokenFile == "" {
 		if err := loopback.OpenBrowser(ctx, so.Guard.Address()); err != nil {
 			e.Warn("no browser could be opened (%v); open the address above", err)
 		}
 	}
-	server := &loopback.Server{Handler: s, MaxConnections: loopback.BoundConnections(o.Connections), Drain: o.Drain,
-		Draining: s.Drain}
+	server := &loopback.Server{Handler: s, Drain: o.Duration("drain"), Draining: s.Drain,
+		MaxConnections: loopback.BoundConnections(o.Int("max-connections"))}
 	return errors.Join(server.Serve(ctx, l), s.Close())
 }
 
@@ -200,18 +179,18 @@ func (o *serveOptions) service(e *env) (*service.Options, error) {
 	if len(o.Files) > 0 { // which may be rows of a task without error types
 		open = openTask
 	}
-	t, err := open(o.Taxonomy)
+	t, err := open(cmp.Or(o.String("taxonomy"), taxonomy.Builtins()[0]))
 	if err != nil {
 		return nil, err
 	}
 	so := &service.Options{Task: service.Task{Taxonomy: t}, Bounds: o.Bounds, Build: runrecord.ReadBuild().String()}
-	if so.Reading.Map, err = run.ReadMap(o.Map, t.FieldNames()); err != nil {
+	if so.Reading.Map, err = run.ReadMap(o.StringSlice("map"), t.FieldNames()); err != nil {
 		return nil, err
 	}
-	if so.Reading.ID, err = run.ReadID(o.ID); err != nil {
+	if so.Reading.ID, err = run.ReadID(o.String("id")); err != nil {
 		return nil, err
 	}
-	size, err := words.ParseSize(o.MaxRecord)
+	size, err := words.ParseSize(o.String("max-record"))
 	if err != nil {
 		return nil, exit.Usagef("--max-record %w", err)
 	}
@@ -289,8 +268,8 @@ func (o *serveOptions) readToken(e *env) (string, error) {
 		return "", exit.Usagef("--token-file %s: want one line of %d to %d visible ASCII characters; make one with: "+
 			"head -c 24 /dev/urandom | base64 > %[1]s", o.TokenFile, minToken, maxToken)
 	}
-	if !e.Quiet && info.Mode().Perm()&0o044 != 0 {
-		e.Warn("others on this machine can read %s; chmod 600 keeps the token to you", o.TokenFile)
+	if info.Mode().Perm()&0o044 != 0 {
+		e.Say("others on this machine can read %s; chmod 600 keeps the token to you", o.TokenFile)
 	}
 	return token, nil
 }
@@ -305,18 +284,18 @@ func (o *serveOptions) guard(address net.Addr, token string) (*loopback.Guard, e
 	if !ok {
 		return nil, fmt.Errorf("%s is no TCP address", address)
 	}
-	port := fmt.Sprint(tcp.Port)
+	port, hosts := fmt.Sprint(tcp.Port), o.StringSlice("allow-host")
 	if !tcp.IP.IsLoopback() {
 		if token == "" {
 			return nil, exit.Usagef("--listen %s: other machines reach that; give --token-file FILE, with a token that they "+
-				"have, too", o.Listen)
+				"have, too", o.String("listen"))
 		}
 		g.Remote = true
 	}
 	if tcp.IP.IsUnspecified() {
-		if len(o.AllowHosts) == 0 {
-			return nil, exit.Usagef("--listen %s: name what this machine is called, as in --allow-host %s", o.Listen,
-				"tags.example.org")
+		if len(hosts) == 0 {
+			return nil, exit.Usagef("--listen %s: name what this machine is called, as in --allow-host %s",
+				o.String("listen"), "tags.example.org")
 		}
 		g.Hosts = []string{"localhost:" + port, "127.0.0.1:" + port}
 	}
@@ -325,13 +304,13 @@ func (o *serveOptions) guard(address net.Addr, token string) (*loopback.Guard, e
 			g.Hosts = append(g.Hosts, strings.TrimSuffix(host, ":80"))
 		}
 	}
-	for _, host := range o.AllowHosts {
+	for _, host := range hosts {
 		if host == "" || strings.ContainsAny(host, "/@ ") {
 			return nil, exit.Usagef("--allow-host %q: give a name or an address, as in tags.example.org", host)
 		}
 		g.Hosts = append(g.Hosts, host, net.JoinHostPort(strings.Trim(host, "[]"), port))
 	}
-	g.Proxied = len(o.AllowHosts) > 0
+	g.Proxied = len(hosts) > 0
 	if token != "" {
 		g.Token, g.Hint = token, "give the server's token, as in: Authorization: Bearer TOKEN"
 	}
@@ -342,18 +321,13 @@ func (o *serveOptions) guard(address net.Addr, token string) (*loopback.Guard, e
 func (o *serveOptions) greet(e *env, g *loopback.Guard) {
 	if o.TokenFile == "" {
 		fmt.Fprintln(run.Guard(e.Out), g.Address())
+		e.Say("the address is a key: what stands behind #token= is the token of the API. Ctrl-C ends the server")
 	} else {
 		fmt.Fprintln(run.Guard(e.Out), g.Base())
+		e.Say("the token is that of %s. Ctrl-C ends the server", o.TokenFile)
 	}
-	switch {
-	case e.Quiet:
-	case o.TokenFile == "":
-		e.Warn("the address is a key: what stands behind #token= is the token of the API. Ctrl-C ends the server")
-	default:
-		e.Warn("the token is that of %s. Ctrl-C ends the server", o.TokenFile)
-	}
-	if g.Remote && !e.Quiet {
-		e.Warn("token and rows go over the network as they are; put a proxy with TLS before the server " +
+	if g.Remote {
+		e.Say("token and rows go over the network as they are; put a proxy with TLS before the server " +
 			"(docs/serve.md)")
 	}
 }

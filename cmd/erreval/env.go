@@ -4,9 +4,13 @@ import (
 	"io"
 	"os"
 
+	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/erreval/erreval/identifier/local"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/models/embedded"
 )
 
 // env is what a command may touch of the process.
@@ -47,4 +51,25 @@ func (e *env) silent() *env {
 	p := *e.Process
 	p.Out = io.Discard
 	return &env{Process: &p}
+}
+
+// machine is where models and ONNX Runtime are looked for, the models inside the program among them.
+func (e *env) machine() *local.Machine {
+	return &local.Machine{Getenv: e.Getenv, Embedded: embedded.Models()}
+}
+
+// log says what a command does, as e.Warn does; nil if quiet.
+func (e *env) log() func(format string, args ...any) {
+	if e.Quiet {
+		return nil
+	}
+	return e.Warn
+}
+
+// printData prints data as JSON where --json asks for it, else as text.
+func printData(ctx *cli.Context, e *env, data any, text interface{ Text(io.Writer) error }) error {
+	if ctx.Bool("json") {
+		return plainjson.Write(e.Out, data)
+	}
+	return text.Text(run.Guard(e.Out))
 }

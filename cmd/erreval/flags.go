@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/models"
@@ -76,6 +77,23 @@ func taxonomyFlag() cli.Flag {
 func deviceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"),
 		Usage: "`DEVICE` to run on: cpu, cuda, or cuda:N for the GPU of that number"}
+}
+
+func joinFlag() cli.Flag {
+	return &cli.StringFlag{Name: "join",
+		Usage: "how a plain export's fields become one input: `fields` (apart, default) or text (one string)"}
+}
+
+// libraryFlag names ONNX Runtime's shared library. The environment variable is read by local.Machine, which has to
+// tell the two apart.
+func libraryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "ort-lib",
+		Usage: "`PATH` of ONNX Runtime's shared library [$" + nativelib.EnvVar + "] (default: the cache, then the system)"}
+}
+
+func gpuMemoryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "gpu-memory", EnvVars: envName("gpu-memory"),
+		Usage: "let ONNX Runtime hold at most `SIZE` on the GPU, as in 8GB or 900MB; no limit where not given"}
 }
 
 func mapFlag() cli.Flag {
@@ -223,11 +241,6 @@ func flushFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "flush",
 		Usage: "work for another program (- -o -): answer each line as soon as it and those before it are done, rejected " +
 			"lines in their place"}
-}
-
-func shardFlag() cli.Flag {
-	return &cli.StringFlag{Name: "shard",
-		Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}
 }
 
 // envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.

@@ -204,10 +204,9 @@ func checkPanelFlags(ctx *cli.Context) error {
 
 // readAskOptions reads the flags of every command that asks a language model.
 func readAskOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
-	o := &asking.Options{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
-		ShowPrompt: ctx.String("show-prompt"),
-		Panel:      scorer.DefaultPanelOptions()}
-	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
+	o := &asking.Options{Template: ctx.String("template"), ShowPrompt: ctx.String("show-prompt"),
+		Panel: scorer.DefaultPanelOptions()}
+	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !ctx.Bool("dry-run") && o.ShowPrompt == ""
 	o.KeepPrompts, o.Warn = ctx.Bool("keep-prompts"), e.Warn
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	o.Budget.MaxCost = given(ctx, "max-cost", ctx.Float64) // a limit of 0 allows nothing

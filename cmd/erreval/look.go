@@ -68,10 +68,10 @@ func (o *lookOptions) Read(ctx context.Context, p *run.Process, file string, tak
 	return o.Rows.Read(ctx, p, file, take)
 }
 
-// readAll hands the rows of every file to take.
-func (o *lookOptions) readAll(ctx *cli.Context, e *env, take run.TakeRows) error {
-	for _, file := range o.paths {
-		if err := o.Read(ctx.Context, e.Process, file, take); err != nil {
+// readAll hands the rows of each file to the function in its place, and those of further files to the last one.
+func (o *lookOptions) readAll(ctx *cli.Context, e *env, take ...run.TakeRows) error {
+	for i, file := range o.paths {
+		if err := o.Read(ctx.Context, e.Process, file, take[min(i, len(take)-1)]); err != nil {
 			return err
 		}
 	}

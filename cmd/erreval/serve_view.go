@@ -1,20 +1,27 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report/page"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/service"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // openView reads the files that are to be shown, if there are any, and has them shown.
-func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (closeAll func() error, err error) {
+func (o *serveOptions) openView(e *env, so *service.Options) (closeAll func() error, err error) {
 	if len(o.Files) == 0 {
 		return func() error { return nil }, nil
 	}
@@ -22,26 +29,21 @@ func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (
 	if err != nil {
 		return nil, err
 	}
-	v, err := openViewed(ctx, e, o.Files, filepath.Join(cache, "views"))
+	v, err := openViewed(o.Context, e, o.Files, filepath.Join(cache, "views"))
 	if err != nil {
 		return nil, err
 	}
 	var source view.Source = shown{v.index, v.catalog}
 	closeAll = v.index.Close
-	if m := newMarker(ctx.Context, shown{v.index, v.catalog}); m != nil {
+	if m := newMarker(o.Context.Context, shown{v.index, v.catalog}); m != nil {
 		source, closeAll = m, m.Close
-		if !e.Quiet {
-			e.Warn("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
-		}
+		e.Say("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
 	}
 	so.View, so.Guard.Policy = viewHandler(source), page.Policy
-	if !e.Quiet {
-		for _, note := range v.catalog.Notes {
-			e.Warn("%s", words.Printable(note))
-		}
-		e.Warn("%s of %s", words.Plural(v.catalog.Rows, "row", "rows"),
-			words.Plural(len(v.catalog.Runs), "run", "runs"))
+	for _, note := range v.catalog.Notes {
+		e.Say("%s", words.Printable(note))
 	}
+	e.Say("%s of %s", words.Plural(v.catalog.Rows, "row", "rows"), words.Plural(len(v.catalog.Runs), "run", "runs"))
 	return closeAll, nil
 }
 
@@ -72,4 +74,132 @@ func viewHandler(source view.Source) http.Handler {
 	mux.Handle("/view/", view.Handler(source))
 	mux.HandleFunc("/", service.NotFound)
 	return mux
+}
+
+// marker is a view on whose rows a person says what is right. The marks of each file are beside it.
+type marker struct {
+	shown
+	task *taxonomy.Taxonomy
+
+	mu    sync.Mutex
+	files []*review.Marks // parallel to the view's; nil: not opened yet
+}
+
+// newMarker has the rows of s marked by the task's labels; nil where there are none, or rows of other columns, as pairs
+// are.
+func newMarker(ctx context.Context, s shown) *marker {
+	m := &marker{shown: s, task: s.Taxonomy(), files: make([]*review.Marks, len(s.Files()))}
+	if m.task == nil || len(m.task.Types) == 0 {
+		return nil
+	}
+	if _, _, err := m.read(ctx, 0); err != nil {
+		return nil
+	}
+	for _, t := range m.task.Types {
+		s.catalog.Labels = append(s.catalog.Labels, view.Label{Name: t.Name, Category: t.Category,
+			Definition: t.Definition, NoError: t.NoError})
+	}
+	for file := range m.files {
+		m.findMarked(ctx, file)
+	}
+	return m
+}
+
+// findMarked finds the rows of a file that are marked already. What cannot be read, Marked says when a row is opened.
+func (m *marker) findMarked(ctx context.Context, file int) {
+	known, err := review.ReadMarks(m.path(file), m.task)
+	if err != nil {
+		return
+	}
+	for _, mark := range known {
+		rows, err := m.RowsWith(ctx, file, mark.Row.ID)
+		if err != nil {
+			return
+		}
+		for _, n := range rows {
+			if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil { // of a row of these texts
+				m.SetMarked(n, mark.Labels != nil)
+			}
+		}
+	}
+}
+
+// path is that of a file's marks.
+func (m *marker) path(file int) string { return dataset.MarksPath(m.Files()[file].Path) }
+
+// Marked implements view.Marker.
+func (m *marker) Marked(ctx context.Context, q view.MarkedQuery) (*view.Marked, error) {
+	marks, row, err := m.open(ctx, q.N)
+	if err != nil {
+		return nil, err
+	}
+	out := &view.Marked{}
+	if mark := marks.Of(row); mark != nil {
+		out.Labels, out.Notes, out.Time = mark.Labels, mark.Notes, mark.Time.Format(time.RFC3339)
+	}
+	return out, nil
+}
+
+// Mark implements view.Marker.
+func (m *marker) Mark(ctx context.Context, q view.MarkQuery) (*view.Marked, error) {
+	marks, row, err := m.open(ctx, q.N)
+	if err != nil {
+		return nil, err
+	}
+	mark := review.Mark{Labels: slices.Clone(q.Labels), Notes: q.Notes, Time: time.Now().UTC().Truncate(time.Second)}
+	if err := marks.Set(row, mark); review.Refused(err) {
+		return nil, &view.QueryError{Err: err}
+	} else if err != nil {
+		return nil, err
+	}
+	m.SetMarked(q.N, q.Labels != nil)
+	return m.Marked(ctx, view.MarkedQuery{N: q.N})
+}
+
+// read reads a row with the task's fields, and says of which file it is.
+func (m *marker) read(ctx context.Context, n int) (row *dataset.Row, file int, err error) {
+	detail, err := m.Row(ctx, view.RowQuery{N: n})
+	if err != nil {
+		return nil, 0, err
+	}
+	run := m.catalog.Runs[detail.Row.Run]
+	rows := dataset.NewReader(bytes.NewReader(detail.Record), run.Name, dataset.Options{Taxonomy: m.task,
+		Map: run.Columns, OwnNames: true, Alone: true})
+	row, err = rows.Read()
+	if err = errors.Join(err, rows.Close()); err != nil {
+		return nil, 0, &view.QueryError{Err: err}
+	}
+	row.ID = detail.Row.ID
+	return row, detail.Row.Run, nil
+}
+
+// open reads a row, and opens the marks of its file.
+func (m *marker) open(ctx context.Context, n int) (*review.Marks, *dataset.Row, error) {
+	row, file, err := m.read(ctx, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files[file] == nil {
+		marks, err := review.OpenMarks(m.path(file), review.Account(), m.task)
+		if err != nil {
+			return nil, nil, err
+		}
+		m.files[file] = marks
+	}
+	return m.files[file], row, nil
+}
+
+// Close ends the use of the files of marks, and of the rows.
+func (m *marker) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, marks := range m.files {
+		if marks != nil {
+			errs = append(errs, marks.Close())
+		}
+	}
+	return errors.Join(append(errs, m.shown.Close())...)
 }

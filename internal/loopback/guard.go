@@ -132,10 +132,7 @@ func Reply(w http.ResponseWriter, v any) {
 
 // Refuse replies with a sentence for a person, as {"error": "…"}.
 func Refuse(w http.ResponseWriter, status int, text string) {
-	data, err := json.Marshal(map[string]string{"error": text})
-	if err != nil { // a string always marshals
-		data = nil
-	}
+	data, _ := json.Marshal(map[string]string{"error": text}) // a string always marshals
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(data)

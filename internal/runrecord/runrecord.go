@@ -199,10 +199,7 @@ var noChecksum = strings.Repeat("0", sha256.Size*2)
 
 const checksumKey = `"checksum": "`
 
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
-	return hex.EncodeToString(s[:])
-}
+func sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // setChecksum replaces the checksum in a record's bytes.
 func setChecksum(data []byte, checksum string) []byte {

@@ -1,5 +1,7 @@
 package stats
 
+import "slices"
+
 // MostFrequentSet is the label set that most gold rows have: predicted for every row, it is the constant baseline
 // (scikit-learn's DummyClassifier(strategy="most_frequent") over whole sets). Of equally frequent sets the one that is
 // smallest as a string of 0 and 1 in column order wins, whatever the order of rows. Nil without rows.
@@ -10,8 +12,8 @@ func MostFrequentSet(gold [][]bool) []bool {
 		count[bitKey(row)]++
 	}
 	for _, row := range gold {
-		if b := bitKey(row); best == nil || count[b] > count[bitKey(best)] || count[b] == count[bitKey(best)] &&
-			b < bitKey(best) {
+		b, most := bitKey(row), bitKey(best)
+		if best == nil || count[b] > count[most] || count[b] == count[most] && b < most {
 			best = row
 		}
 	}
@@ -31,11 +33,7 @@ func bitKey(row []bool) string {
 
 // Constant predicts the same set for every one of n rows.
 func Constant(set []bool, n int) [][]bool {
-	out := make([][]bool, n)
-	for i := range out {
-		out[i] = set
-	}
-	return out
+	return slices.Repeat([][]bool{set}, n)
 }
 
 // Confusion counts, over rows, which labels were predicted instead of which.

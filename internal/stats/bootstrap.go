@@ -49,6 +49,14 @@ func Bootstrap[T any](ctx context.Context, groups, resamples int, seed uint64,
 	return out, jobs.Wait()
 }
 
+// WeightOf is how often a weighting counts a group: each once where it is nil.
+func WeightOf[G int | int32](weight []int32, group G) float64 {
+	if weight == nil {
+		return 1
+	}
+	return float64(weight[group])
+}
+
 func drawGroups(weight []int32, seed, resample uint64) {
 	clear(weight)
 	rng := rand.New(rand.NewPCG(seed, resample))
@@ -60,9 +68,14 @@ func drawGroups(weight []int32, seed, resample uint64) {
 // IntervalOf gives the percentile interval of one figure's values over the resamples. Undefined values (NaN) are left
 // out.
 func IntervalOf(values []float64) Interval {
+	return intervalWithout(values, (1-Level)/2)
+}
+
+// intervalWithout leaves out such a share of the values at each end.
+func intervalWithout(values []float64, tail float64) Interval {
 	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(defined)
-	return Interval{Quantile(defined, (1-Level)/2), Quantile(defined, (1+Level)/2), len(defined)}
+	return Interval{Quantile(defined, tail), Quantile(defined, 1-tail), len(defined)}
 }
 
 // IntervalOfUnits is IntervalOf for figures of which few units, at least two, were resampled: percentiles lie too close
@@ -72,11 +85,8 @@ func IntervalOfUnits(values []float64, units int) Interval {
 	if units < 2 {
 		return Interval{math.NaN(), math.NaN(), 0}
 	}
-	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	slices.Sort(defined)
 	n := float64(units)
-	tail := distuv.UnitNormal.CDF(-T(units) * math.Sqrt(n/(n-1)))
-	return Interval{Quantile(defined, tail), Quantile(defined, 1-tail), len(defined)}
+	return intervalWithout(values, distuv.UnitNormal.CDF(-T(units)*math.Sqrt(n/(n-1))))
 }
 
 // T is how many standard errors an interval at Level reaches to each side where the errors are estimated from so many
@@ -164,16 +174,10 @@ func Quantile(sorted []float64, q float64) float64 {
 // JackknifeError is the standard error of a figure by its values without each of several equal parts of the data (Tukey
 // 1958; Shao and Wu 1989). NaN with fewer than two parts.
 func JackknifeError(without []float64) float64 {
-	n, sum := float64(len(without)), 0.0
-	for _, x := range without {
-		sum += x
-	}
-	squares := 0.0
-	for _, x := range without {
-		squares += (x - sum/n) * (x - sum/n)
-	}
+	n := float64(len(without))
 	if n < 2 {
 		return math.NaN()
 	}
+	_, squares := meanAndSquares(without)
 	return math.Sqrt((n - 1) / n * squares)
 }

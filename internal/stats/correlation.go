@@ -62,10 +62,7 @@ func rankValues(v []float64) (order []int, place []int32, distinct int) {
 func (p *Pairs) Correlations(weight []int32) Correlations {
 	w := make([]float64, len(p.x))
 	for i, g := range p.group {
-		w[i] = 1
-		if weight != nil {
-			w[i] = float64(weight[g])
-		}
+		w[i] = WeightOf(weight, g)
 	}
 	if !hasVariance(p.x, w) || !hasVariance(p.y, w) {
 		return Correlations{math.NaN(), math.NaN(), math.NaN()}
@@ -180,10 +177,7 @@ func NewMeans(x, y []float64, unit []int, units int, group []int) *Means {
 func (m *Means) Correlations(weight []int32) Correlations {
 	x, y, n := make([]float64, m.units), make([]float64, m.units), make([]float64, m.units)
 	for i, u := range m.unit {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[m.group[i]])
-		}
+		w := WeightOf(weight, m.group[i])
 		x[u], y[u], n[u] = x[u]+w*m.x[i], y[u]+w*m.y[i], n[u]+w
 	}
 	k := 0

@@ -158,10 +158,7 @@ func indicator(b bool) float64 {
 func (e *Evaluator) accumulate(weight []int32) []float64 {
 	acc := make([]float64, e.cells())
 	for g := range e.groups {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[g])
-		}
+		w := WeightOf(weight, g)
 		if w == 0 {
 			continue
 		}

@@ -167,19 +167,16 @@ func (r *Reader) Word(dst *string) Value {
 }
 
 // Flag reads true or false.
-func (r *Reader) Flag(dst *bool) Value {
-	return func(key string, n *yaml.Node) {
-		if err := n.Decode(dst); err != nil || n.Tag != "!!bool" {
-			r.Fault(n.Line, "%s: true or false is expected, not %q", key, n.Value)
-		}
-	}
-}
+func (r *Reader) Flag(dst *bool) Value { return r.tagged(dst, "!!bool", "true or false") }
 
 // Int reads a whole number.
-func (r *Reader) Int(dst *int) Value {
+func (r *Reader) Int(dst *int) Value { return r.tagged(dst, "!!int", "a whole number") }
+
+// tagged reads what YAML takes for a value with this tag; want says in words what that is.
+func (r *Reader) tagged(dst any, tag, want string) Value {
 	return func(key string, n *yaml.Node) {
-		if err := n.Decode(dst); err != nil || n.Tag != "!!int" {
-			r.Fault(n.Line, "%s: a whole number is expected, not %q", key, n.Value)
+		if err := n.Decode(dst); err != nil || n.Tag != tag {
+			r.Fault(n.Line, "%s: %s is expected, not %q", key, want, n.Value)
 		}
 	}
 }

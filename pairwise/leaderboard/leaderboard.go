@@ -18,7 +18,6 @@ import (
 // Options say how systems are rated.
 type Options struct {
 	Elo       rating.EloOptions
-	Glicko2   rating.Glicko2Options
 	Anchor    string // the system whose ratings are 1000; "" makes the mean of each table 1000
 	Resamples int    // of items, for intervals; 0: those of the sandwich estimate alone
 	Seed      uint64
@@ -34,7 +33,7 @@ const (
 
 // DefaultOptions are those of the estimators, with 500 resamples; inconsistent verdicts are ties, as in FastChat.
 func DefaultOptions() Options {
-	return Options{Elo: rating.DefaultEloOptions(), Glicko2: rating.DefaultGlicko2Options(), Resamples: 500, Seed: 1,
+	return Options{Elo: rating.DefaultEloOptions(), Resamples: 500, Seed: 1,
 		Inconsistent: InconsistentTie}
 }
 
@@ -288,7 +287,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	comparable, units := t.comparable(whole, samples), c.items()
 	bad := c.bothBad(v)
 	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
-	glicko := games.Glicko2(nil, o.Glicko2)
+	glicko := games.Glicko2(nil)
 	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
 		t.Ties = report.Undefined
 	}

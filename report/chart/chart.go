@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
@@ -262,4 +266,44 @@ func (b *bars) Thumbnail(c *draw.Canvas) { rectangle(c, b.fill, c.Min, c.Max) }
 
 func rectangle(c *draw.Canvas, fill color.Color, a, b vg.Point) {
 	c.FillPolygon(fill, []vg.Point{a, {X: b.X, Y: a.Y}, b, {X: a.X, Y: b.Y}})
+}
+
+// File is the picture that an option asks for.
+type File struct {
+	Option    string // as errors name it: "--plot"
+	Path      string // *.svg, *.png or *.pdf; "" wants none
+	Overwrite bool   // replace the file if there is one
+}
+
+// CheckPath finds out whether the file can be written, before anything is read. A wrong name is a *report.OptionError.
+func (f File) CheckPath() error {
+	if f.Path == "" {
+		return nil
+	}
+	if !slices.Contains([]string{".svg", ".png", ".pdf"}, filepath.Ext(f.Path)) {
+		return report.OptionErrorf("%s %s: the name ends with .svg, .png or .pdf", f.Option, f.Path)
+	}
+	if err := wholefile.RefuseIrregular(f.Path); err != nil {
+		return fmt.Errorf("%s: %w; choose another name", f.Option, err)
+	}
+	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) && !f.Overwrite {
+		return fmt.Errorf("%s: %s exists already; replace it with --overwrite, or choose another name", f.Option, f.Path)
+	}
+	return nil
+}
+
+// Write writes the picture that draw makes, in the format of the file's name ("svg", "png" or "pdf"). Without a name it
+// does nothing.
+func (f File) Write(draw func(format string) ([]byte, error)) error {
+	if f.Path == "" {
+		return nil
+	}
+	data, err := draw(strings.TrimPrefix(filepath.Ext(f.Path), "."))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", f.Option, f.Path, err)
+	}
+	if err := wholefile.Write(f.Path, data); err != nil {
+		return fmt.Errorf("%s: %w", f.Option, err)
+	}
+	return nil
 }

@@ -125,7 +125,7 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
-		if !v.hasID(row) || !v.o.matches(row, d) {
+		if !v.hasID(row) || !v.o.matches(d) {
 			return nil
 		}
 		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
@@ -204,7 +204,7 @@ func (v *View) hasID(row *dataset.Row) bool {
 	return chosen
 }
 
-func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
+func (o *Options) matches(d *dataset.Diagnosis) bool {
 	if len(o.Labels) > 0 && !hasAnyLabel(d, o.Labels) || hasAnyLabel(d, o.Not) {
 		return false
 	}

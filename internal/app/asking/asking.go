@@ -31,7 +31,6 @@ type Options struct {
 	Template   string // built-in name or file; "" is the one of the command's kind
 	Joint      bool   // all dimensions in one call
 	Panel      scorer.PanelOptions
-	DryRun     bool
 	ShowPrompt string // id of a row
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/pairwise"
+	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -33,7 +34,7 @@ func TestPairsAndRatings(t *testing.T) {
 	}
 	k := &Rank{Process: p, Taxonomy: task, Rows: run.Rows{Files: files, Taxonomy: run.WithoutFields(task)},
 		Inputs: []string{samples + "pairs_rated.jsonl"}, Types: []string{verdicts.Overall}, Columns: OwnColumns(),
-		Ratings: RatingOptions{Options: DefaultRatings()}}
+		Ratings: RatingOptions{Options: leaderboard.DefaultOptions()}}
 	k.Columns.Verdicts = []string{"person_1", "person_2", "person_3"}
 	c, faults, err := k.Compute(t.Context())
 	if err != nil || len(faults) > 0 {

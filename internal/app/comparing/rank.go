@@ -321,9 +321,6 @@ func RankTypes(t *taxonomy.Taxonomy) []string {
 	return append(t.Errors(), verdicts.Overall)
 }
 
-// DefaultRatings are the usual options of leaderboards.
-func DefaultRatings() leaderboard.Options { return leaderboard.DefaultOptions() }
-
 // ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
 // no rows.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
@@ -373,4 +370,27 @@ func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, 
 	}
 	v.Reconcile(verdicts.Majority)
 	return v.Value, v.Reason, nil
+}
+
+// personsVerdict is what a person says in a column; where it is empty, why.
+func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (value, reason string, err error) {
+	raw, ok := row.Get(column)
+	if !ok {
+		return "", "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
+	}
+	value, err = verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
+	switch {
+	case errors.Is(err, verdicts.ErrInconsistent):
+		k.unread.read++
+		return "", verdicts.Inconsistent, nil
+	case err != nil:
+		if k.unread.unread++; k.unread.first == nil {
+			k.unread.first = exit.Usagef("row %s: column %q: %w", row.ID, column, err)
+		}
+		return "", verdicts.Unread, nil
+	case value == "":
+		return "", verdicts.NoVerdict, nil
+	}
+	k.unread.read++
+	return value, "", nil
 }

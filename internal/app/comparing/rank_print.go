@@ -2,16 +2,127 @@ package comparing
 
 import (
 	"errors"
+	"math"
+	"slices"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stats/rating"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/report/chart"
 )
+
+// RankPlots are the pictures of a comparison; those without a name are not drawn.
+type RankPlots struct {
+	Ratings chart.File // of each type: ratings with their intervals
+	Matrix  chart.File // of each type: win rates of each system against each other
+	Bias    chart.File // what each judge goes by besides quality
+}
+
+// CheckPaths finds out whether the files can be written.
+func (p *RankPlots) CheckPaths() error {
+	return errors.Join(p.Ratings.CheckPath(), p.Matrix.CheckPath(), p.Bias.CheckPath())
+}
+
+func (p *RankPlots) draw(c *Comparison) error {
+	return errors.Join(p.Ratings.Write(c.DrawRatings), p.Matrix.Write(c.DrawMatrix), p.Bias.Write(c.DrawBias))
+}
+
+// remarkOn stands in the place of a rating that there is not.
+var remarkOn = map[rating.Standing]string{rating.Above: "undefeated", rating.Below: "never won",
+	rating.Apart: "not comparable", rating.Undecided: "not comparable", rating.NoGames: "no games"}
+
+// DrawRatings draws the ratings by each type, with their intervals and a line at 1000. The format is "svg" or "png".
+func (c *Comparison) DrawRatings(format string) ([]byte, error) {
+	var panels []chart.Forest
+	for i := range c.Tables {
+		p := chart.Forest{Name: c.Tables[i].Type}
+		for _, r := range c.Tables[i].Rows {
+			f := r.Interval()
+			p.Marks = append(p.Marks, chart.Mark{Name: r.System, Value: float64(f.Value), Low: float64(f.Low),
+				High: float64(f.High)})
+			p.References = append(p.References, 1000)
+			p.Remarks = append(p.Remarks, remarkOn[r.Standing])
+		}
+		panels = append(panels, p)
+	}
+	return chart.Forests("Ratings by Bradley-Terry, with 95 % intervals", "points", panels, format)
+}
+
+// DrawMatrix draws how often each system wins against each other, by each type. The format is "svg" or "png".
+func (c *Comparison) DrawMatrix(format string) ([]byte, error) {
+	var panels []chart.Matrix
+	for i := range c.Tables {
+		t := &c.Tables[i]
+		p := chart.Matrix{Name: t.Type}
+		for j, r := range t.Rows {
+			cells := make([]float64, len(t.Rows))
+			for k, share := range t.Wins[j] {
+				cells[k] = float64(share)
+			}
+			p.Names, p.Cells = append(p.Names, r.System), append(p.Cells, cells)
+		}
+		panels = append(panels, p)
+	}
+	return chart.Matrices("How often the row wins against the column, in %; a tie is half a win", panels, format)
+}
+
+// DrawBias draws the shares of the audit with what a judge without the liking would show. The format is "svg" or "png".
+func (c *Comparison) DrawBias(format string) ([]byte, error) {
+	var panels []chart.Forest
+	for _, a := range c.ShownAudits() {
+		p := chart.Forest{Name: a.Judge + ", " + a.Type, High: 100}
+		for _, m := range LikingsOf(a) {
+			p.Marks = append(p.Marks, chart.Mark{Name: m.Name, Value: 100 * float64(m.Figure.Value),
+				Low: 100 * float64(m.Figure.Low), High: 100 * float64(m.Figure.High)})
+			reference := 100 * m.Reference
+			if !m.Figure.Value.Defined() {
+				reference = math.NaN()
+			}
+			p.References = append(p.References, reference)
+			p.Remarks = append(p.Remarks, "no judgements")
+		}
+		panels = append(panels, p)
+	}
+	if len(panels) == 0 {
+		return nil, exit.Usagef("no language model judged: there is no bias to draw")
+	}
+	return chart.Forests("What the judges go by besides quality, with 95 % intervals", "% of judgements", panels, format)
+}
+
+// Liking is a share of an audit.
+type Liking struct {
+	Name      string
+	Figure    report.Figure // the share, 0 to 1
+	Of        int           // judgements
+	Reference float64       // what a judge without the liking would show
+
+	limit string // its name in --fail-on
+}
+
+// LikingsOf are the shares of an audit, in the order in which they are shown.
+func LikingsOf(a *audit.Audit) []Liking {
+	return []Liking{{"changes with the order", a.Changed, a.Both, 0, limitChanged},
+		{"reversed by the order", a.Reversed, a.Both, 0, limitReversed},
+		{"first wins", a.FirstWins, a.Decided, 0.5, limitFirst},
+		{"longer wins", a.LongWins, a.Unequal, 0.5, limitLong}, {"own wins", a.OwnWins, a.Own, 0.5, limitOwn}}
+}
+
+// ShownAudits are those overall, or by the types where there is no verdict overall.
+func (c *Comparison) ShownAudits() []*audit.Audit {
+	overall := slices.ContainsFunc(c.Audits, func(a audit.Audit) bool { return a.Type == verdicts.Overall })
+	var shown []*audit.Audit
+	for i := range c.Audits {
+		if a := &c.Audits[i]; !overall || a.Type == verdicts.Overall {
+			shown = append(shown, a)
+		}
+	}
+	return shown
+}
 
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
@@ -34,27 +145,4 @@ func (k *Rank) print(c *Comparison) error {
 		r = c.brief(k.Taxonomy, k.Inputs)
 	}
 	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
-}
-
-// personsVerdict is what a person says in a column; where it is empty, why.
-func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (value, reason string, err error) {
-	raw, ok := row.Get(column)
-	if !ok {
-		return "", "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
-	}
-	value, err = verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
-	switch {
-	case errors.Is(err, verdicts.ErrInconsistent):
-		k.unread.read++
-		return "", verdicts.Inconsistent, nil
-	case err != nil:
-		if k.unread.unread++; k.unread.first == nil {
-			k.unread.first = exit.Usagef("row %s: column %q: %w", row.ID, column, err)
-		}
-		return "", verdicts.Unread, nil
-	case value == "":
-		return "", verdicts.NoVerdict, nil
-	}
-	k.unread.read++
-	return value, "", nil
 }

@@ -27,7 +27,7 @@ func (m *maker) rank(r Run) (*comparing.Rank, error) {
 	rows.Limit = m.limit()
 	k := &comparing.Rank{Process: quiet(), Taxonomy: t, Rows: rows, Inputs: []string{r.Path},
 		Types: comparing.RankTypes(t), Columns: comparing.OwnColumns(),
-		Ratings: comparing.RatingOptions{Options: comparing.DefaultRatings(), Audit: true}}
+		Ratings: comparing.RatingOptions{Options: leaderboard.DefaultOptions(), Audit: true}}
 	k.Ratings.Seed, k.Ratings.Elo.Seed = m.o.Seed, m.o.Seed
 	return k, nil
 }
@@ -44,7 +44,7 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	}
 	printed := c.Report()
 	ratings := view.Section{View: view.ViewCompare, Title: "Ratings of " + printed.Title,
-		Notes: slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults))),
+		Notes: slices.Concat(printed.Facts, noted(k.Process, r), m.left(r, len(faults))),
 		Chart: &view.Chart{Kind: "forest", X: "rating, in points", Line: new(1000.0)}}
 	if len(c.Tables) == 0 {
 		return nil, errors.New("no verdict is of a type that is rated")
@@ -101,7 +101,7 @@ func splitBoard(s view.Section) (first, others view.Section) {
 }
 
 // left says which of a run's rows a figure leaves out.
-func (m *maker) left(ctx context.Context, r Run, faults int) (notes []string) {
+func (m *maker) left(r Run, faults int) (notes []string) {
 	if faults > 0 {
 		notes = append(notes, words.Plural(faults, "line is no row", "lines are no rows")+", and left out")
 	}

@@ -1,7 +1,9 @@
 package scoring
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +14,8 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/app/asking"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/reply"
@@ -194,15 +198,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *asking.Opti
 
 // nearest score of a scale; of two, the lower.
 func nearest(scale []float64, v float64) float64 {
-	return slices.MinFunc(scale, func(a, b float64) int {
-		switch d := math.Abs(a-v) - math.Abs(b-v); {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return 0
-	})
+	return slices.MinFunc(scale, func(a, b float64) int { return cmp.Compare(math.Abs(a-v), math.Abs(b-v)) })
 }
 
 // finish computes rates and lift from counts.
@@ -267,4 +263,34 @@ func (s *judgeSummary) isUnavailable() bool {
 // AggregateBy puts judgements together in one of the ways of scorer.Aggregates.
 func AggregateBy(how string) evaluation.Aggregate {
 	return func(runs []dataset.Run) (float64, bool) { return scorer.Aggregate(runs, how) }
+}
+
+// finishJudging completes the summary of what judges did.
+func (s *ScoreSummary) finishJudging() error {
+	j := s.Judging
+	if j == nil {
+		return nil
+	}
+	err := j.finish()
+	if j.Judgements > 0 || s.Rows == 0 {
+		var fault error
+		j.Usage, fault = j.judges.Usage()
+		err = errors.Join(err, fault)
+	}
+	if j.isUnavailable() {
+		err = errors.Join(err,
+			exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
+	}
+	return err
+}
+
+// RecordedAggregate is how the run that wrote file put judgements together, or "".
+func RecordedAggregate(file string) string {
+	var o struct {
+		Aggregate string `json:"aggregate"`
+	}
+	if runrecord.ReadOptions(file, &o) == nil || !slices.Contains(scorer.Aggregates(), o.Aggregate) {
+		return ""
+	}
+	return o.Aggregate
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
@@ -311,25 +313,6 @@ func (s *ScoreSummary) finish(res *run.Result) {
 	}
 }
 
-// finishJudging completes the summary of what judges did.
-func (s *ScoreSummary) finishJudging() error {
-	j := s.Judging
-	if j == nil {
-		return nil
-	}
-	err := j.finish()
-	if j.Judgements > 0 || s.Rows == 0 {
-		var fault error
-		j.Usage, fault = j.judges.Usage()
-		err = errors.Join(err, fault)
-	}
-	if j.isUnavailable() {
-		err = errors.Join(err,
-			exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
-	}
-	return err
-}
-
 // Text writes the summary in lines.
 func (s *ScoreSummary) Text(w io.Writer) error {
 	if s.Resumed > 0 {
@@ -361,4 +344,50 @@ func (s *ScoreSummary) why() string {
 		return "scores.DIMENSION.reason says why"
 	}
 	return "the first for this reason: " + s.reason
+}
+
+// chooseDimensions gives the taxonomy with the dimensions of these names or keys alone, and their keys; both are in the
+// taxonomy's order. No name chooses all, for which keys is nil. The error has the code exit.Usage.
+func chooseDimensions(t *taxonomy.Taxonomy, names []string) (chosen *taxonomy.Taxonomy, keys []string, err error) {
+	if len(names) == 0 {
+		return t, nil, nil
+	}
+	wanted := make([]bool, len(t.Dimensions))
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		i := slices.IndexFunc(t.Dimensions, func(d taxonomy.Dimension) bool {
+			return strings.EqualFold(d.Key, name) || strings.EqualFold(d.Name, name)
+		})
+		switch {
+		case i < 0:
+			return nil, nil, unknownDimension(t, name)
+		case wanted[i]:
+			return nil, nil, exit.Usagef("--dimensions: %s is given twice", t.Dimensions[i].Key)
+		}
+		wanted[i] = true
+	}
+	narrow := *t
+	narrow.Dimensions = nil
+	for i, d := range t.Dimensions {
+		if wanted[i] {
+			narrow.Dimensions, keys = append(narrow.Dimensions, d), append(keys, d.Key)
+		}
+	}
+	if len(keys) == len(t.Dimensions) {
+		return t, nil, nil
+	}
+	return &narrow, keys, nil
+}
+
+func unknownDimension(t *taxonomy.Taxonomy, name string) error {
+	var keys, all []string
+	for _, d := range t.Dimensions {
+		keys, all = append(keys, d.Key), append(all, d.Key, d.Name)
+	}
+	hint := ""
+	if meant := spelling.Meant(name, all); meant != "" {
+		hint = "; did you mean " + strconv.Quote(meant) + "?"
+	}
+	return exit.Usagef("--dimensions: %s has no dimension %q%s (its dimensions are %s)", t.ID(), name, hint,
+		strings.Join(keys, ", "))
 }

@@ -33,15 +33,6 @@ func Points(strength []float64) []float64 {
 	return out
 }
 
-// PointErrors are standard errors of Points.
-func (f *Fit) PointErrors() []float64 {
-	out := make([]float64, len(f.Errors))
-	for i, e := range f.Errors {
-		out[i] = points * e
-	}
-	return out
-}
-
 // DifferenceError is the standard error of the difference of two strengths; NaN where one is not rated.
 func (f *Fit) DifferenceError(a, b int) float64 {
 	i, j := f.index[a], f.index[b]
@@ -147,16 +138,17 @@ func addInformation(h *mat.SymDense, a, b int, x float64) {
 func solve(information *mat.SymDense, gradient *mat.VecDense) *mat.VecDense {
 	step := mat.NewVecDense(gradient.Len(), nil)
 	var c mat.Cholesky
-	if !c.Factorize(full(information)) || c.SolveVecTo(step, gradient) != nil {
+	if !c.Factorize(withOnes(information, gradient.Len())) || c.SolveVecTo(step, gradient) != nil {
 		step.Zero()
 	}
 	return step
 }
 
-func full(information *mat.SymDense) *mat.SymDense {
-	n := information.SymmetricDim()
-	out := mat.NewSymDense(n, nil)
-	scale := mat.Trace(information) / float64(n)
+// withOnes is the information with a matrix of ones, of its scale, added for the first n parameters: the strengths.
+func withOnes(information *mat.SymDense, n int) *mat.SymDense {
+	out := mat.NewSymDense(information.SymmetricDim(), nil)
+	out.CopySym(information)
+	scale := mat.Trace(information.SliceSym(0, n)) / float64(n)
 	for i := range n {
 		for j := i; j < n; j++ {
 			out.SetSym(i, j, information.At(i, j)+scale/float64(n))
@@ -208,7 +200,7 @@ func (g *Games) cluster(f *Fit, theta []float64, hessian *mat.SymDense) {
 	meat.RankOne(meat, 1, score, score)
 	items := float64(f.Clusters)
 	var c mat.Cholesky
-	if items < 2 || !c.Factorize(full(hessian)) {
+	if items < 2 || !c.Factorize(withOnes(hessian, n)) {
 		return
 	}
 	var inverse mat.SymDense

@@ -1,5 +1,7 @@
 package rating
 
+import "slices"
+
 // Standing is how a system stands to those that can be rated together.
 type Standing string
 
@@ -13,11 +15,9 @@ const (
 	Undecided Standing = "undecided" // a chain of games leads to the rated ones, but none that says who is better
 )
 
-// Connect finds the largest set of systems that can be rated together: of which each can be reached from each other one
+// connect finds the largest set of systems that can be rated together: of which each can be reached from each other one
 // by a chain of games that were won or tied (Ford 1957). For such a set the likelihood of Bradley and Terry has a
 // maximum; for others it has not.
-func (g *Games) Connect(weight []int32) []Standing { return g.connect(g.sum(weight)) }
-
 func (g *Games) connect(sums []counts) []Standing {
 	beats := make([][]bool, g.Systems)
 	for i := range beats {
@@ -64,7 +64,7 @@ func (g *Games) connect(sums []counts) []Standing {
 func closure(edge [][]bool) [][]bool {
 	reach := make([][]bool, len(edge))
 	for i := range edge {
-		reach[i] = append([]bool(nil), edge[i]...)
+		reach[i] = slices.Clone(edge[i])
 	}
 	for k := range reach {
 		for i := range reach {

@@ -44,7 +44,7 @@ func (g *Games) Davidson(weight []int32) *Fit {
 		}
 		step := mat.NewVecDense(n+1, nil)
 		var chol mat.Cholesky
-		if !chol.Factorize(withoutMean(information)) || chol.SolveVecTo(step, gradient) != nil {
+		if !chol.Factorize(withOnes(information, n)) || chol.SolveVecTo(step, gradient) != nil {
 			break
 		}
 		change := min(maxStep, max(-maxStep, step.AtVec(n)))
@@ -111,21 +111,4 @@ func addDavidson(gradient *mat.VecDense, information *mat.SymDense, a, b int, c 
 	information.SetSym(n, n, information.At(n, n)+games*tie*(1-tie))
 	information.SetSym(a, n, information.At(a, n)-games*tie*lean)
 	information.SetSym(b, n, information.At(b, n)+games*tie*lean)
-}
-
-// withoutMean is the information with a matrix of ones added for the strengths, as full adds it.
-func withoutMean(information *mat.SymDense) *mat.SymDense {
-	n := information.SymmetricDim() - 1
-	out := mat.NewSymDense(n+1, nil)
-	out.CopySym(information)
-	scale := 0.0
-	for i := range n {
-		scale += information.At(i, i) / float64(n)
-	}
-	for i := range n {
-		for j := i; j < n; j++ {
-			out.SetSym(i, j, information.At(i, j)+scale/float64(n))
-		}
-	}
-	return out
 }

@@ -3,6 +3,8 @@ package rating
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/erreval/erreval/internal/stats"
 )
 
 // EloOptions are those of Elo's ratings.
@@ -38,11 +40,7 @@ type EloRatings struct {
 func (g *Games) Elo(weight []int32, o EloOptions) *EloRatings {
 	games := make([]game, 0, len(g.games))
 	for _, x := range g.games {
-		times := int32(1)
-		if weight != nil {
-			times = weight[x.item]
-		}
-		for range times {
+		for range int(stats.WeightOf(weight, x.item)) {
 			games = append(games, x)
 		}
 	}

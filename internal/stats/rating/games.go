@@ -5,6 +5,8 @@ package rating
 import (
 	"cmp"
 	"slices"
+
+	"github.com/erreval/erreval/internal/stats"
 )
 
 // Game is one verdict between two systems on one item.
@@ -101,10 +103,7 @@ func (g *Games) Len() int { return len(g.games) }
 func (g *Games) sum(weight []int32) []counts {
 	out := make([]counts, len(g.pairs))
 	for _, t := range g.tallies {
-		w := 1.0
-		if weight != nil {
-			w = float64(weight[t.item])
-		}
+		w := stats.WeightOf(weight, t.item)
 		c := &out[t.pair]
 		c.won += w * float64(t.won)
 		c.lost += w * float64(t.lost)

@@ -2,40 +2,34 @@ package rating
 
 import "math"
 
-// Glicko2Options are those of Glickman's "Example of the Glicko-2 system" (2013).
-type Glicko2Options struct {
-	Rating     float64 // before the period: 1500
-	Deviation  float64 // before the period: 350
-	Volatility float64 // before the period: 0.06
-	Tau        float64 // how much volatility may change: 0.5
-}
-
-// DefaultGlicko2Options are Glickman's for players who are not rated yet.
-func DefaultGlicko2Options() Glicko2Options { return Glicko2Options{1500, 350, 0.06, 0.5} }
-
 // Glicko2Rating is a rating with its deviation (about a standard error) and volatility.
 type Glicko2Rating struct{ Rating, Deviation, Volatility float64 }
+
+// unrated is a player before the period, as in Glickman's "Example of the Glicko-2 system" (2013).
+var unrated = Glicko2Rating{Rating: 1500, Deviation: 350, Volatility: 0.06}
+
+// tau is how much volatility may change, as there.
+const tau = 0.5
 
 // glickoScale turns points of Glicko into those of Glicko-2.
 const glickoScale = 173.7178
 
 // Glicko2 rates all systems in one period: they do not change between games, so their order says nothing. NaN without
 // games.
-func (g *Games) Glicko2(weight []int32, o Glicko2Options) []Glicko2Rating {
-	before := Glicko2Rating{o.Rating, o.Deviation, o.Volatility}
+func (g *Games) Glicko2(weight []int32) []Glicko2Rating {
 	results := make([][]glickoResult, g.Systems)
 	for p, c := range g.sum(weight) {
 		a, b := g.pairs[p][0], g.pairs[p][1]
 		if c.games() > 0 {
-			results[a] = append(results[a], glickoResult{before, c.won + c.tied/2, c.games()})
-			results[b] = append(results[b], glickoResult{before, c.lost + c.tied/2, c.games()})
+			results[a] = append(results[a], glickoResult{unrated, c.won + c.tied/2, c.games()})
+			results[b] = append(results[b], glickoResult{unrated, c.lost + c.tied/2, c.games()})
 		}
 	}
 	out := make([]Glicko2Rating, g.Systems)
 	for i := range out {
 		out[i] = Glicko2Rating{math.NaN(), math.NaN(), math.NaN()}
 		if len(results[i]) > 0 {
-			out[i] = updateGlicko2(before, results[i], o.Tau)
+			out[i] = updateGlicko2(unrated, results[i])
 		}
 	}
 	return out
@@ -48,7 +42,7 @@ type glickoResult struct {
 }
 
 // updateGlicko2 is a player's rating after a period with these results (steps 2 to 8 of Glickman's paper).
-func updateGlicko2(player Glicko2Rating, results []glickoResult, tau float64) Glicko2Rating {
+func updateGlicko2(player Glicko2Rating, results []glickoResult) Glicko2Rating {
 	mu, phi := (player.Rating-1500)/glickoScale, player.Deviation/glickoScale
 	var information, gain float64
 	for _, r := range results {
@@ -59,14 +53,14 @@ func updateGlicko2(player Glicko2Rating, results []glickoResult, tau float64) Gl
 		gain += weight * (r.score - r.games*expected)
 	}
 	variance := 1 / information
-	sigma := volatility(player.Volatility, phi, variance, variance*gain, tau)
+	sigma := volatility(player.Volatility, phi, variance, variance*gain)
 	phi = math.Hypot(phi, sigma)
 	phi = 1 / math.Sqrt(1/(phi*phi)+information)
 	return Glicko2Rating{glickoScale*(mu+phi*phi*gain) + 1500, glickoScale * phi, sigma}
 }
 
 // volatility is that after the period, by the Illinois algorithm (step 5).
-func volatility(sigma, phi, variance, delta, tau float64) float64 {
+func volatility(sigma, phi, variance, delta float64) float64 {
 	const epsilon = 1e-9
 	start := math.Log(sigma * sigma)
 	f := func(x float64) float64 {
