@@ -88,8 +88,7 @@ func consensus(s *sorted, orders []*ordering, rest []int) []int {
 		kindOf[i] = n
 		weights[n] += len(s.units[u].items)
 	}
-	groups := cluster.Agglomerate(weights, func(i, j int) float64 { return apart(kinds[i], kinds[j]) }, cluster.Average,
-		consensusCut)
+	groups := cluster.Agglomerate(weights, func(i, j int) float64 { return apart(kinds[i], kinds[j]) }, consensusCut)
 	for i, n := range kindOf {
 		kindOf[i] = groups[n]
 	}

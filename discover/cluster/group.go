@@ -8,20 +8,20 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // Options change how sentences are grouped.
 type Options struct {
-	Linkage   Linkage
 	Threshold float64 // groups are joined while they are at least that similar, in -1..1
 	Exact     int     // the most distinct sentences that are all compared with each other, at least 2
 	Seed      uint64  // of the samples, where there are more
 }
 
 // DefaultOptions are those that did best on the tune half of the package's own sentences.
-func DefaultOptions() Options { return Options{Linkage: Average, Threshold: 0.1, Exact: 4000} }
+func DefaultOptions() Options { return Options{Threshold: 0.1, Exact: 4000} }
 
 // mostExact keeps the table of distances below 2 GB.
 const mostExact = 20_000
@@ -29,9 +29,6 @@ const mostExact = 20_000
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Linkage != Average && o.Linkage != Complete {
-		errs = append(errs, fmt.Errorf("linkage %v is not known; give Average or Complete", o.Linkage))
-	}
 	if !(o.Threshold >= -1 && o.Threshold <= 1) {
 		errs = append(errs, fmt.Errorf("threshold is %v; it must lie in -1..1", o.Threshold))
 	}
@@ -112,7 +109,7 @@ func distinct(sentences []string, vectors [][]float32) (items []item, of []int) 
 	for k := range order {
 		order[k] = k
 	}
-	slices.SortFunc(order, func(a, b int) int { return compareKeys(&items[a], &items[b]) })
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(items[a].key, items[b].key) })
 	sorted, place := make([]item, len(items)), make([]int, len(items))
 	for to, from := range order {
 		sorted[to], place[from] = items[from], to
@@ -121,16 +118,6 @@ func distinct(sentences []string, vectors [][]float32) (items []item, of []int) 
 		of[i] = place[of[i]]
 	}
 	return sorted, of
-}
-
-func compareKeys(a, b *item) int {
-	switch {
-	case a.key < b.key:
-		return -1
-	case a.key > b.key:
-		return 1
-	}
-	return 0
 }
 
 // renumber numbers groups in the order of first sentences.
@@ -225,7 +212,7 @@ func (g *grouping) groupSample(ctx context.Context, sample []int) error {
 		return err
 	}
 	first := g.groups
-	for i, k := range agglomerate(weights, d, g.Linkage, 1-g.Threshold) {
+	for i, k := range agglomerate(weights, d, 1-g.Threshold) {
 		g.group[sample[i]] = first + k
 		g.groups = max(g.groups, first+k+1)
 	}
@@ -235,16 +222,9 @@ func (g *grouping) groupSample(ctx context.Context, sample []int) error {
 // addNearest gives each item the most similar group of t that reaches the threshold, the first of equal ones.
 func (g *grouping) addNearest(ctx context.Context, t *targets, items []int) error {
 	return inParallel(ctx, len(items), func() func(i int) {
-		scores := make([]float64, len(t.group))
-		similarity := make([]float64, t.groups)
+		similarity := make([]float64, g.groups-t.first)
 		return func(i int) {
-			t.scoresOfLikely(g, items[i], scores)
-			for k := range similarity {
-				similarity[k] = math.Inf(1)
-			}
-			for j, s := range scores {
-				similarity[t.group[j]] = min(similarity[t.group[j]], s)
-			}
+			t.scoresOfLikely(g, items[i], similarity)
 			best, at := g.Threshold, -1
 			for k, s := range similarity {
 				if s > best || at < 0 && s >= best {
