@@ -124,7 +124,7 @@ func (a *Analyst) Requests(row *dataset.Row) ([]*llm.Request, error) {
 }
 
 type analysing struct {
-	*question
+	request *llm.Request
 	finding *issues.Finding
 }
 
@@ -149,7 +149,7 @@ func (a *Analyst) questions(row *dataset.Row) ([]*analysing, error) {
 		if mode == prompt.ErrorAware {
 			in.Errors, q.finding.Evidence = d.Labels, EvidenceLabels
 		}
-		if q.question, err = a.model.question(a.kind, in, a.schema()); err != nil {
+		if q.request, err = a.model.question(a.kind, in, a.schema()); err != nil {
 			return nil, fmt.Errorf("row %s: %w", row.ID, err)
 		}
 		q.request.Row = row.ID
@@ -187,7 +187,7 @@ func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) er
 	if a.kind == prompt.Evaluate {
 		key, read = "score", a.readEvaluation
 	}
-	for _, asked := range []*question{q.question, a.model.repeated(q.question)} {
+	for _, asked := range []*llm.Request{q.request, a.model.repeated(q.request)} {
 		fault, err := a.model.ask(ctx, asked, key, func(o reply.Object) error {
 			got, err := read(o)
 			if err == nil {

@@ -193,7 +193,7 @@ func (o *ordering) decide(ctx context.Context, u int, shown []int) (*proposal, e
 }
 
 // fitting is the call that asks which issue a sentence is about.
-func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*question, error) {
+func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*llm.Request, error) {
 	return g.model.question(prompt.Fit, prompt.Input{Statements: []string{sentence}, Issues: known},
 		llm.ObjectOf(text("reason"), text("issue"), text("name"), text("description")))
 }

@@ -24,7 +24,7 @@ func (g *Grouper) Forecast(n, known int, visit func(kind string, r *llm.Request)
 		q, err := g.model.question(kind, in, schema)
 		for range times {
 			if err == nil {
-				err = visit(kind, q.request)
+				err = visit(kind, q)
 			}
 		}
 		return err

@@ -64,14 +64,8 @@ func newAsking(m Model, kinds ...string) (*asking, error) {
 	return a, errors.Join(faults...)
 }
 
-// question is one call before it is made.
-type question struct {
-	request *llm.Request
-	asked   string // all its messages
-}
-
 // question makes a call by the template of a kind.
-func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*question, error) {
+func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*llm.Request, error) {
 	in.Task, in.JSON = a.task, true
 	messages, err := a.templates[kind].Messages(in)
 	if err != nil {
@@ -81,23 +75,19 @@ func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*que
 	if err != nil {
 		return nil, err
 	}
-	said := make([]llm.Message, len(messages))
-	for i, m := range messages {
-		said[i] = llm.Message(m)
-	}
-	request := a.Request(said, form, 0)
+	request := a.Request(messages, form, 0)
 	request.About = kind + ", " + a.Name
-	return &question{request, prompt.Join(messages)}, nil
+	return request, nil
 }
 
 // repeated is the same question as another call, which has a reply of its own.
-func (a *asking) repeated(q *question) *question {
-	return &question{a.Request(q.request.Messages, q.request.Schema, q.request.Repeat+1), q.asked}
+func (a *asking) repeated(r *llm.Request) *llm.Request {
+	return a.Request(r.Messages, r.Schema, r.Repeat+1)
 }
 
 // ask makes a call, and repeats it until read accepts the object with the key in its reply, or attempts are used up;
 // fault is then why. read gives a *reply.Fault for what it does not accept. err is one that ends the run.
-func (a *asking) ask(ctx context.Context, q *question, key string,
+func (a *asking) ask(ctx context.Context, r *llm.Request, key string,
 	read func(reply.Object) error) (fault *reply.Fault, err error) {
 	select {
 	case a.workers <- struct{}{}:
@@ -105,8 +95,9 @@ func (a *asking) ask(ctx context.Context, q *question, key string,
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	unanswered, err := a.Ask(ctx, q.request, a.attempts, func(answer *llm.Reply) bool {
-		object, err := reply.Read(answer, q.asked, key)
+	asked := prompt.Join(r.Messages)
+	unanswered, err := a.Ask(ctx, r, a.attempts, func(answer *llm.Reply) bool {
+		object, err := reply.Read(answer, asked, key)
 		if err == nil {
 			err = read(object)
 		}

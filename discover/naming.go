@@ -85,7 +85,7 @@ func (g *Grouper) name(ctx context.Context, s *sorted, n int, units []int, other
 }
 
 // naming is the call that asks for a name.
-func (g *Grouper) naming(s *sorted, n int, units []int, others []prompt.Issue) (*question, error) {
+func (g *Grouper) naming(s *sorted, n int, units []int, others []prompt.Issue) (*llm.Request, error) {
 	sample := slices.Clone(units)
 	random := g.o.draw(drawName, uint64(n))
 	random.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })

@@ -33,7 +33,7 @@ func (c *Comparer) Compare(ctx context.Context, pairs [][2]string) ([]Same, erro
 	all.SetLimit(cap(c.model.workers))
 	for i := range pairs {
 		all.Go(func() error {
-			q, err := c.question(pairs[i])
+			q, err := c.Request(pairs[i])
 			if err != nil {
 				return err
 			}
@@ -52,14 +52,6 @@ func (c *Comparer) Compare(ctx context.Context, pairs [][2]string) ([]Same, erro
 
 // Request is the call about a pair.
 func (c *Comparer) Request(pair [2]string) (*llm.Request, error) {
-	q, err := c.question(pair)
-	if err != nil {
-		return nil, err
-	}
-	return q.request, nil
-}
-
-func (c *Comparer) question(pair [2]string) (*question, error) {
 	truth := llm.Property{Name: "same", Schema: map[string]any{"type": "boolean"}}
 	return c.model.question(prompt.Same, prompt.Input{Statements: pair[:]}, llm.ObjectOf(text("reason"), truth))
 }

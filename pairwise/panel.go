@@ -117,7 +117,6 @@ type Question struct {
 	Request *llm.Request
 
 	judge *ask.Asker
-	asked string // all messages
 	task  *taxonomy.Taxonomy
 	types []string // what the reply is about: one, or all where it is joint
 	joint bool
@@ -202,16 +201,12 @@ func (p *Panel) question(judge *ask.Asker, template *prompt.Template, pair *pair
 	if err != nil {
 		return nil, err
 	}
-	said := make([]llm.Message, len(messages))
-	for i, m := range messages {
-		said[i] = llm.Message(m)
-	}
 	schema, err := schemaOf(t, types, joint)
 	if err != nil {
 		return nil, err
 	}
-	q := &Question{Judge: judge.Name, judge: judge, asked: prompt.Join(messages), task: t, types: types, joint: joint,
-		run: run, runs: map[string]verdicts.Run{}, Request: judge.Request(said, schema, run.Repeat)}
+	q := &Question{Judge: judge.Name, judge: judge, task: t, types: types, joint: joint, run: run,
+		runs: map[string]verdicts.Run{}, Request: judge.Request(messages, schema, run.Repeat)}
 	q.Title = fmt.Sprintf("%s, %s, order %s, wording %s", types[0], run.Mode, run.Order, run.Prompt)
 	if joint {
 		q.Title = fmt.Sprintf("all types, %s, order %s", run.Mode, run.Order)

@@ -9,6 +9,7 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -68,7 +69,7 @@ func (q *Question) result(value, reason string) verdicts.Run {
 var askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict[\s*_]*[:：]\s*([^\]\n]{1,40})\]\]?`)
 
 func (q *Question) readOne(answer *llm.Reply) (value, reason string, err error) {
-	object, err := reply.Read(answer, q.asked, "verdict")
+	object, err := reply.Read(answer, prompt.Join(q.Request.Messages), "verdict")
 	if err == nil {
 		value, err = valueOf(object, "verdict")
 		return value, object.Text("reason"), err
@@ -154,8 +155,9 @@ func (q *Question) readJoint(answer *llm.Reply) map[string]verdicts.Run {
 
 // readMembers is the object that has the key of any type.
 func (q *Question) readMembers(answer *llm.Reply) (object reply.Object, err error) {
+	asked := prompt.Join(q.Request.Messages)
 	for _, name := range slices.Backward(q.types) {
-		if object, err = reply.Read(answer, q.asked, codeOf(q.task, name)); err == nil {
+		if object, err = reply.Read(answer, asked, codeOf(q.task, name)); err == nil {
 			return object, nil
 		}
 		if !isMissing(err) {

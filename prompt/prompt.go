@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -26,13 +27,6 @@ const (
 	Vanilla    = "vanilla"     // without any errors
 	ErrorAware = "error-aware" // with the errors found that bear on the dimension
 )
-
-// Message is one turn of a conversation; its fields are those of llm.Message.
-type Message struct {
-	Role    string // "system" or "user"
-	Content string
-	Fence   string // the code in the lines around the texts in Content
-}
 
 // Input is what one prompt is made of.
 type Input struct {
@@ -163,13 +157,13 @@ type ExampleSlot struct {
 
 // Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points
 // to must not change any more.
-func (t *Template) Messages(in Input) ([]Message, error) {
+func (t *Template) Messages(in Input) ([]llm.Message, error) {
 	slots, err := t.slots(in)
 	if err != nil {
 		return nil, err
 	}
-	var out []Message
-	for _, role := range []string{"system", "user"} {
+	var out []llm.Message
+	for _, role := range []string{llm.System, llm.User} {
 		if t.tree.Lookup(role) == nil {
 			continue
 		}
@@ -177,13 +171,13 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Message{role, content, slots.Fence})
+		out = append(out, llm.Message{Role: role, Content: content, Fence: slots.Fence})
 	}
 	return out, nil
 }
 
 // Join is all that messages say as one text, for showing it and for finding its parts in a reply.
-func Join(messages []Message) string {
+func Join(messages []llm.Message) string {
 	texts := make([]string, len(messages))
 	for i, m := range messages {
 		texts[i] = m.Content

@@ -29,7 +29,6 @@ type Question struct {
 	Planted   string // the wrong label shown; empty is none
 	Request   *llm.Request
 
-	prompt string // all that is said to the judge
 	judge  *ask.Asker
 	answer answer
 }
@@ -175,12 +174,7 @@ func (q *Question) setRequest(t *prompt.Template, in prompt.Input, s *llm.Schema
 	if err != nil {
 		return err
 	}
-	q.prompt = prompt.Join(messages)
-	var said []llm.Message
-	for _, m := range messages {
-		said = append(said, llm.Message(m))
-	}
-	q.Request = q.judge.Request(said, s, q.Repeat)
+	q.Request = q.judge.Request(messages, s, q.Repeat)
 	q.Request.Row, q.Request.About = row.ID, q.Title()+", "+q.Judge
 	if q.Repeat > 0 {
 		q.Request.About += fmt.Sprintf(", repeat %d", q.Repeat)

@@ -7,6 +7,7 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/reply"
+	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -56,9 +57,9 @@ func askInOrder(ctx context.Context, judges []*ask.Asker, workers, attempts int,
 
 // ask fills in the answer. The error is one that ends the run.
 func (q *Question) ask(ctx context.Context, attempts int) error {
-	best := -1 // found in the reply that is kept
+	best, asked := -1, prompt.Join(q.Request.Messages) // best is what was found in the reply that is kept
 	unanswered, err := q.judge.Ask(ctx, q.Request, attempts, func(reply *llm.Reply) bool {
-		found, whole, keep := q.answer.read(reply, q.prompt)
+		found, whole, keep := q.answer.read(reply, asked)
 		if found > best {
 			keep()
 			best = found
