@@ -95,22 +95,11 @@ func NewAnalyst(m Model, o AnalystOptions) (*Analyst, error) {
 // scorer.Panel.Score does. A finding without Status is about an issue that is still to be sorted.
 func (a *Analyst) Analyse(ctx context.Context, next func() (*dataset.Row, error),
 	emit func(*dataset.Row, *issues.Finding) error) error {
-	a.model.Reset()
-	return ask.InOrder(ctx, a.workers, func() (*ask.Item, error) {
-		row, err := next()
-		if err != nil {
-			return nil, err
-		}
+	plan := func(row *dataset.Row) ([]*analysing, func() error, error) {
 		questions, err := a.questions(row)
-		if err != nil {
-			return nil, err
-		}
-		item := &ask.Item{Emit: func() error { return emit(row, combine(questions)) }}
-		for _, q := range questions {
-			item.Questions = append(item.Questions, func(ctx context.Context) error { return a.answer(ctx, q, row) })
-		}
-		return item, nil
-	})
+		return questions, func() error { return emit(row, combine(questions)) }, err
+	}
+	return ask.About(ctx, []*ask.Asker{a.model.Asker}, a.workers, next, plan, a.answer)
 }
 
 // Requests are the calls that a row needs, if each first reply is an analysis.
@@ -124,6 +113,7 @@ func (a *Analyst) Requests(row *dataset.Row) ([]*llm.Request, error) {
 }
 
 type analysing struct {
+	row     *dataset.Row
 	request *llm.Request
 	finding *issues.Finding
 }
@@ -145,7 +135,7 @@ func (a *Analyst) questions(row *dataset.Row) ([]*analysing, error) {
 	var questions []*analysing
 	for _, mode := range modes {
 		in := prompt.Input{Values: row.Values, Mode: mode, Criteria: a.o.Criteria}
-		q := &analysing{finding: &issues.Finding{}}
+		q := &analysing{row: row, finding: &issues.Finding{}}
 		if mode == prompt.ErrorAware {
 			in.Errors, q.finding.Evidence = d.Labels, EvidenceLabels
 		}
@@ -182,7 +172,7 @@ func combine(questions []*analysing) *issues.Finding {
 
 // answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its
 // own: the journal keeps its reply, so that the same run again ends the same way. The error is one that ends the run.
-func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
+func (a *Analyst) answer(ctx context.Context, q *analysing) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {
 		key, read = "score", a.readEvaluation
@@ -203,7 +193,7 @@ func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) er
 		case fault != nil && f.Status == "":
 			f.Status, f.Reason = issues.Unassigned, fault.Error()
 			return nil
-		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, row.Values):
+		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, q.row.Values):
 			return nil
 		}
 		f.Status, f.Reason = issues.Unassigned, issues.Unfounded

@@ -87,27 +87,13 @@ func NewPanel(models []llm.Model, o PanelOptions) (*Panel, error) {
 // verdicts to emit. It runs and ends as scorer.Panel.Score does.
 func (p *Panel) Judge(ctx context.Context, next func() (*dataset.Row, error),
 	emit func(*dataset.Row, verdicts.Set) error) error {
-	for _, j := range p.judges {
-		j.Reset()
-	}
-	return ask.InOrder(ctx, p.o.Workers, func() (*ask.Item, error) {
-		row, err := next()
-		if err != nil {
-			return nil, err
-		}
+	return ask.About(ctx, p.judges, p.o.Workers, next, func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := p.Questions(row)
-		if err != nil {
-			return nil, err
-		}
-		item := &ask.Item{Emit: func() error {
+		return questions, func() error {
 			set, err := p.verdictsOf(row, questions)
 			return errors.Join(err, emit(row, set))
-		}}
-		for _, q := range questions {
-			item.Questions = append(item.Questions, func(ctx context.Context) error { return q.ask(ctx, p.o.Attempts) })
-		}
-		return item, nil
-	})
+		}, err
+	}, func(ctx context.Context, q *Question) error { return q.ask(ctx, p.o.Attempts) })
 }
 
 // Question is one call about a pair.

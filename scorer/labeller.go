@@ -84,11 +84,12 @@ func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
 // the reason: never guessed at, and never taken for one without error.
 func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	*dataset.Diagnosis) error) error {
-	return askInOrder(ctx, []*ask.Asker{l.judge}, l.o.Workers, l.o.Attempts, next, func(row *dataset.Row) ([]*Question,
-		func() error, error) {
+	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := l.Questions(row)
 		return questions, func() error { return emit(row, l.diagnosis(questions, row.Values)) }, err
-	})
+	}
+	return ask.About(ctx, []*ask.Asker{l.judge}, l.o.Workers, next, plan,
+		func(ctx context.Context, q *Question) error { return q.ask(ctx, l.o.Attempts) })
 }
 
 // Questions are the calls that a row needs, if each first reply holds labels.

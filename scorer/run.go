@@ -22,37 +22,13 @@ import (
 // the run: give judges a client that finishes a call all the same, if its reply shall not be lost.
 func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	map[string]*dataset.Score) error) error {
-	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
+	return ask.About(ctx, p.judges, p.o.Workers, next, func(row *dataset.Row) ([]*Question, func() error, error) {
 		plan, err := p.plan(row)
 		if err != nil {
 			return nil, nil, err
 		}
 		return plan.questions, func() error { return emit(row, p.scores(plan)) }, nil
-	}
-	return askInOrder(ctx, p.judges, p.o.Workers, p.o.Attempts, next, plan)
-}
-
-// askInOrder asks the judges about rows. plan gives a row's questions, and what to do when all are answered.
-func askInOrder(ctx context.Context, judges []*ask.Asker, workers, attempts int, next func() (*dataset.Row, error),
-	plan func(*dataset.Row) ([]*Question, func() error, error)) error {
-	for _, j := range judges {
-		j.Reset()
-	}
-	return ask.InOrder(ctx, workers, func() (*ask.Item, error) {
-		row, err := next()
-		if err != nil {
-			return nil, err
-		}
-		questions, emit, err := plan(row)
-		if err != nil {
-			return nil, err
-		}
-		item := &ask.Item{Emit: emit}
-		for _, q := range questions {
-			item.Questions = append(item.Questions, func(ctx context.Context) error { return q.ask(ctx, attempts) })
-		}
-		return item, nil
-	})
+	}, func(ctx context.Context, q *Question) error { return q.ask(ctx, p.o.Attempts) })
 }
 
 // ask fills in the answer. The error is one that ends the run.
