@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -158,16 +159,13 @@ type unit struct {
 // unitsOf are the distinct sentences, in the order of the items. Near-identical ones (see cluster.Key) are one.
 func unitsOf(items []*Item) []unit {
 	var units []unit
-	at := map[string]int{}
+	at := stats.Numbers[string]{}
 	for i, item := range items {
 		if item.Finding.Status != "" {
 			continue
 		}
-		key := cluster.Key(item.Finding.Analysis)
-		n, ok := at[key]
-		if !ok {
-			n = len(units)
-			at[key] = n
+		n := at.Of(cluster.Key(item.Finding.Analysis))
+		if n == len(units) {
 			units = append(units, unit{sentence: item.Finding.Analysis, score: item.Finding.Score})
 		}
 		units[n].items = append(units[n].items, i)

@@ -88,16 +88,15 @@ func judged(item *Item) bool { return item.Finding.IsKnown() }
 
 // setShares computes the share of each issue in the rows that were looked at.
 func (r *Result) setShares(l *issues.List, group string) {
-	groups, rows := map[string]int{}, []float64{}
+	groups, rows := stats.Numbers[string]{}, []float64{}
 	groupOf := make([]int, len(r.Items))
 	for i, item := range r.Items {
 		if !judged(item) {
 			continue
 		}
-		n, ok := groups[item.Group]
-		if !ok {
-			n = len(groups)
-			groups[item.Group], rows = n, append(rows, 0)
+		n := groups.Of(item.Group)
+		if n == len(rows) {
+			rows = append(rows, 0)
 		}
 		groupOf[i] = n
 		rows[n]++

@@ -82,7 +82,7 @@ func (c *crossCounts) relation(n int, coinciding []issues.Coincidence, labels []
 // crossing is which items have which issues and labels.
 type crossing struct {
 	items  int
-	groups map[string]int
+	groups stats.Numbers[string]
 	group  []int   // by item: its group, or -1 where it was not looked at for both
 	labels [][]int // by item: indexes of the labels
 	of     []Group
@@ -90,7 +90,7 @@ type crossing struct {
 }
 
 func newCrossing(r *Result, labels []string) *crossing {
-	x := &crossing{groups: map[string]int{}, group: make([]int, len(r.Items)), labels: make([][]int, len(r.Items)),
+	x := &crossing{groups: stats.Numbers[string]{}, group: make([]int, len(r.Items)), labels: make([][]int, len(r.Items)),
 		of: r.Issues, kinds: len(labels)}
 	for i, item := range r.Items {
 		x.group[i] = -1
@@ -98,12 +98,7 @@ func newCrossing(r *Result, labels []string) *crossing {
 			continue
 		}
 		x.items++
-		n, ok := x.groups[item.Group]
-		if !ok {
-			n = len(x.groups)
-			x.groups[item.Group] = n
-		}
-		x.group[i] = n
+		x.group[i] = x.groups.Of(item.Group)
 		for _, label := range item.Labels {
 			if at := slices.Index(labels, label); at >= 0 {
 				x.labels[i] = append(x.labels[i], at)

@@ -72,17 +72,15 @@ func vote(orders []*ordering, u, known int) (issue, sortedIn int, fault string) 
 func consensus(s *sorted, orders []*ordering, rest []int) []int {
 	var kinds [][]int // distinct rows of assignments
 	var weights []int
-	kindOf, at := make([]int, len(rest)), map[string]int{}
+	kindOf, at := make([]int, len(rest)), stats.Numbers[string]{}
 	for i, u := range rest {
 		tuple, key := make([]int, len(orders)), []byte(nil)
 		for k, o := range orders {
 			tuple[k] = o.assigned[u]
 			key = binary.AppendVarint(key, int64(tuple[k]))
 		}
-		n, ok := at[string(key)]
-		if !ok {
-			n = len(kinds)
-			at[string(key)] = n
+		n := at.Of(string(key))
+		if n == len(kinds) {
 			kinds, weights = append(kinds, tuple), append(weights, 0)
 		}
 		kindOf[i] = n

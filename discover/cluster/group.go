@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/erreval/erreval/internal/stats"
 )
 
 // Options change how sentences are grouped.
@@ -87,19 +89,17 @@ type item struct {
 // distinct gives the sentences of different keys, sorted by these, and the place of each sentence's own among them. The
 // text of several with one key is the first in the alphabet.
 func distinct(sentences []string, vectors [][]float32) (items []item, of []int) {
-	at := map[string]int{}
+	at := stats.Numbers[string]{}
 	of = make([]int, len(sentences))
 	for i, s := range sentences {
 		key := Key(s)
-		k, ok := at[key]
-		if !ok {
-			k = len(items)
-			at[key] = k
+		k := at.Of(key)
+		if k == len(items) {
 			items = append(items, item{key: key, text: s})
 		}
 		it := &items[k]
 		it.weight++
-		if vectors != nil && (!ok || s < it.text) {
+		if vectors != nil && (it.weight == 1 || s < it.text) {
 			it.vector = vectors[i]
 		}
 		it.text = min(it.text, s)
@@ -122,14 +122,9 @@ func distinct(sentences []string, vectors [][]float32) (items []item, of []int) 
 
 // renumber numbers groups in the order of first sentences.
 func renumber(of, group []int) []int {
-	number, out := map[int]int{}, make([]int, len(of))
+	number, out := stats.Numbers[int]{}, make([]int, len(of))
 	for i, k := range of {
-		n, ok := number[group[k]]
-		if !ok {
-			n = len(number)
-			number[group[k]] = n
-		}
-		out[i] = n
+		out[i] = number.Of(group[k])
 	}
 	return out
 }

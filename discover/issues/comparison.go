@@ -85,7 +85,7 @@ type Comparison struct {
 	ids     []string       //
 	at      map[string]int // id to place
 	pairing *dataset.Pairing
-	groups  map[[16]byte]int
+	groups  stats.Numbers[[16]byte]
 	a, b    []compared
 	pairOf  []int // by row of b: row of a, or -1
 }
@@ -98,7 +98,7 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: map[[16]byte]int{}}
+	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: stats.Numbers[[16]byte]{}}
 	c.diff.Group = o.Group
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {
@@ -171,13 +171,7 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 
 func (c *Comparison) groupOf(group string) int {
 	sum := sha256.Sum256([]byte(group))
-	key := [16]byte(sum[:16])
-	n, ok := c.groups[key]
-	if !ok {
-		n = len(c.groups)
-		c.groups[key] = n
-	}
-	return n
+	return c.groups.Of([16]byte(sum[:16]))
 }
 
 // ComputeDiff compares. It is an error if no row can be compared.

@@ -61,17 +61,15 @@ type Verdicts struct {
 // names numbers names in the order in which they come.
 type names struct {
 	list []string
-	at   map[string]int
+	at   stats.Numbers[string]
 }
 
 func (n *names) number(name string) int {
-	i, ok := n.at[name]
-	if !ok {
-		if n.at == nil {
-			n.at = map[string]int{}
-		}
-		i = len(n.list)
-		n.at[name] = i
+	if n.at == nil {
+		n.at = stats.Numbers[string]{}
+	}
+	i := n.at.Of(name)
+	if i == len(n.list) {
 		n.list = append(n.list, name)
 	}
 	return i

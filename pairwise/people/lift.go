@@ -9,7 +9,7 @@ import (
 
 // liftOf compares the judge's accuracy in both modes; nil where no pair has a verdict in both.
 func liftOf(pairs []Pair, majority []string, merged bool) *Lift {
-	l, items := &Lift{}, map[string]int{}
+	l, items := &Lift{}, stats.Numbers[string]{}
 	var all, right, change []float64 // by item: pairs, those on which vanilla is right, and error-aware less vanilla
 	onlyVanilla := 0.0
 	for i := range pairs {
@@ -21,7 +21,7 @@ func liftOf(pairs []Pair, majority []string, merged bool) *Lift {
 		if a, b = tieOf(a, merged), tieOf(b, merged); a != b {
 			l.Changed++
 		}
-		n := numberOf(items, p.Item)
+		n := items.Of(p.Item)
 		if n == len(all) {
 			all, right, change = append(all, 0), append(right, 0), append(change, 0)
 		}

@@ -128,9 +128,9 @@ func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]strin
 	if o.Resamples == 0 || !r.Alpha.Defined() {
 		return nil
 	}
-	items, itemOf := map[string]int{}, make([]int, len(pairs))
+	items, itemOf := stats.Numbers[string]{}, make([]int, len(pairs))
 	for i := range pairs {
-		itemOf[i] = numberOf(items, pairs[i].Item)
+		itemOf[i] = items.Of(pairs[i].Item)
 	}
 	samples, err := stats.Bootstrap(ctx, len(items), o.Resamples, o.Seed, func(weight []int32) float64 {
 		var drawn [][]string
@@ -171,16 +171,6 @@ func meanAgreement(units [][]string) report.Number {
 	return report.Number(sum / n)
 }
 
-// numberOf is the number of an item, which it gets when it is first seen.
-func numberOf(items map[string]int, item string) int {
-	n, ok := items[item]
-	if !ok {
-		n = len(items)
-		items[item] = n
-	}
-	return n
-}
-
 func wins(v string) bool { return v == verdicts.A || v == verdicts.B }
 
 func majorityOf(people []string) string {
@@ -196,13 +186,13 @@ func majorityOf(people []string) string {
 func accord(pairs []Pair, majority []string, counts func(string) bool) *Accord {
 	var gold, judge []string
 	var groupOf []int
-	items, frequency := map[string]int{}, map[string]int{}
+	items, frequency := stats.Numbers[string]{}, map[string]int{}
 	for i := range pairs {
 		if majority[i] == "" || pairs[i].Judge == "" || !counts(majority[i]) || !counts(pairs[i].Judge) {
 			continue
 		}
 		gold, judge = append(gold, majority[i]), append(judge, pairs[i].Judge)
-		groupOf = append(groupOf, numberOf(items, pairs[i].Item))
+		groupOf = append(groupOf, items.Of(pairs[i].Item))
 		frequency[majority[i]]++
 	}
 	a := &Accord{Pairs: len(gold), Constant: report.Undefined,
