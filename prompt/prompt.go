@@ -87,49 +87,43 @@ type Slots struct {
 
 // Dimension is the one at hand, in a template of kind Judge.
 func (s *Slots) Dimension() (DimensionSlot, error) {
-	if s.kind != Judge {
-		return DimensionSlot{}, s.misplaced("Dimension", Judge)
+	all, err := slot(s, "Dimension", Judge, s.kind == Judge, s.dimensions)
+	if err != nil {
+		return DimensionSlot{}, err
 	}
-	return s.dimensions[0], nil
+	return all[0], nil
 }
 
 // Dimensions are all of the task, in a template of kind Joint.
 func (s *Slots) Dimensions() ([]DimensionSlot, error) {
-	if s.kind != Joint {
-		return nil, s.misplaced("Dimensions", Joint)
-	}
-	return s.dimensions, nil
+	return slot(s, "Dimensions", Joint, s.kind == Joint, s.dimensions)
 }
 
 // Examples are rows with their labels, in a template of kind Identify or Simulate; none in a zero-shot prompt.
 func (s *Slots) Examples() ([]ExampleSlot, error) {
-	if s.kind != Identify && s.kind != Simulate {
-		return nil, s.misplaced("Examples", Identify+" or "+Simulate)
-	}
-	return s.examples, nil
+	return slot(s, "Examples", Identify+" or "+Simulate, s.kind == Identify || s.kind == Simulate, s.examples)
 }
 
 // Target is the error that is written or looked for, in a template of kind Simulate or Confirm.
 func (s *Slots) Target() (LabelSlot, error) {
-	if !aboutOne(s.kind) && s.kind != Compare {
-		return LabelSlot{}, s.misplaced("Target", Simulate+", "+Confirm+" or "+Compare)
-	}
-	return s.target, nil
+	return slot(s, "Target", Simulate+", "+Confirm+" or "+Compare, aboutOne(s.kind) || s.kind == Compare, s.target)
 }
 
 // Written is the field that has the error, without its text, in a template of kind Simulate or Confirm.
 func (s *Slots) Written() (Text, error) {
-	if !aboutOne(s.kind) {
-		return Text{}, s.misplaced("Written", Simulate+" or "+Confirm)
-	}
-	return s.written, nil
+	return slot(s, "Written", Simulate+" or "+Confirm, aboutOne(s.kind), s.written)
 }
 
 // aboutOne tells whether templates of a kind are about one error type.
 func aboutOne(kind string) bool { return kind == Simulate || kind == Confirm }
 
-func (s *Slots) misplaced(slot, kind string) error {
-	return fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", slot, kind, s.kind)
+// slot is what a slot shows, which belongs to templates of some kinds; here tells whether s is of one of these.
+func slot[T any](s *Slots, name, kinds string, here bool, shown T) (T, error) {
+	if !here {
+		var none T
+		return none, fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", name, kinds, s.kind)
+	}
+	return shown, nil
 }
 
 // Text is one field of a row. Its content can be shown as Block only.

@@ -217,15 +217,11 @@ func takeBothBranches(list *parse.ListNode) {
 		case *parse.IfNode:
 			nodes = append(nodes, &parse.ActionNode{NodeType: parse.NodeAction, Pos: n.Pos, Line: n.Line, Pipe: n.Pipe})
 			nodes = append(nodes, bodies(n.List, n.ElseList)...)
-		case *parse.RangeNode:
-			after := bodies(n.ElseList)
-			takeBothBranches(n.List)
-			n.ElseList = nil
-			nodes = append(append(nodes, n), after...)
-		case *parse.WithNode:
-			after := bodies(n.ElseList)
-			takeBothBranches(n.List)
-			n.ElseList = nil
+		case *parse.RangeNode, *parse.WithNode:
+			b := branchOf(n)
+			after := bodies(b.ElseList)
+			takeBothBranches(b.List)
+			b.ElseList = nil
 			nodes = append(append(nodes, n), after...)
 		case *parse.BreakNode, *parse.ContinueNode:
 		default:
