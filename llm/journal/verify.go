@@ -25,21 +25,16 @@ type Contents struct {
 // Verify reads all of a journal and compares it with its checksums: replies, prompts, sums, settings and calls in
 // flight. Unlike Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says
 // what differs, and names the file.
-func Verify(path string) (*Contents, error) {
-	c, err := verify(path)
-	if err != nil {
-		return c, explainFault(path, err)
-	}
-	return c, nil
-}
-
-func verify(path string) (found *Contents, err error) {
+func Verify(path string) (found *Contents, err error) {
 	c, err := copyJournal(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		found, err = c.verify()
+		err = errors.Join(err, c.close())
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	return c.verify()
+	if err != nil {
+		err = explainFault(path, err)
+	}
+	return found, err
 }
 
 // journalCopy is a copy of a journal and its log, opened. SQLite would copy the log into the file, and remove it.
