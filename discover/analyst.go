@@ -3,13 +3,14 @@ package discover
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
@@ -53,21 +54,14 @@ func DefaultAnalystOptions() AnalystOptions {
 
 // Validate joins all faults of o.
 func (o *AnalystOptions) Validate() error {
-	var faults []error
-	if o.By != ByIssue && o.By != ByCriteria {
-		faults = append(faults, fmt.Errorf("analysis %q: a model analyses by %s or %s", o.By, ByIssue, ByCriteria))
-	}
-	if o.Evidence != EvidenceLabels && o.Evidence != EvidenceNone && o.Evidence != EvidenceBoth {
-		faults = append(faults, fmt.Errorf("evidence %q: it is %s, %s or %s", o.Evidence, EvidenceLabels, EvidenceNone,
-			EvidenceBoth))
-	}
-	if o.By == ByCriteria && len(o.Criteria) == 0 {
-		faults = append(faults, errors.New("there are no criteria"))
-	}
-	if !(o.HighScore >= 0 && o.HighScore <= 1) {
-		faults = append(faults, fmt.Errorf("a high score of %v is not within 0 and 1", o.HighScore))
-	}
-	return errors.Join(faults...)
+	var faults faults.List
+	faults.Check(o.By == ByIssue || o.By == ByCriteria, "analysis %q: a model analyses by %s or %s", o.By, ByIssue,
+		ByCriteria)
+	faults.Check(slices.Contains([]string{EvidenceLabels, EvidenceNone, EvidenceBoth}, o.Evidence),
+		"evidence %q: it is %s, %s or %s", o.Evidence, EvidenceLabels, EvidenceNone, EvidenceBoth)
+	faults.Check(o.By != ByCriteria || len(o.Criteria) > 0, "there are no criteria")
+	faults.Check(o.HighScore >= 0 && o.HighScore <= 1, "a high score of %v is not within 0 and 1", o.HighScore)
+	return faults.Err()
 }
 
 // Analyst asks a model what is wrong with rows. Safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
@@ -73,20 +74,16 @@ const maxOrders = 50
 
 // Validate joins all faults of o.
 func (o *Options) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	check(slices.Contains(Groupings(), o.Grouping), "grouping %q: it is one of %v", o.Grouping, Groupings())
-	check(o.Orders >= 1 && o.Orders <= maxOrders, "%d orders; give 1 to %d", o.Orders, maxOrders)
+	var faults faults.List
+	faults.Check(slices.Contains(Groupings(), o.Grouping), "grouping %q: it is one of %v", o.Grouping, Groupings())
+	faults.Check(o.Orders >= 1 && o.Orders <= maxOrders, "%d orders; give 1 to %d", o.Orders, maxOrders)
 	for name, n := range map[string]int{"shortlist": o.Shortlist, "block": o.Block, "statements for a name": o.NameFrom,
 		"batch": o.Batch, "statements": o.MaxStatements, "issues": o.MaxIssues, "direct statements": o.MaxDirect,
 		"least size": o.MinSize} {
-		check(n >= 1 && n <= 1<<20, "%s: %d; give 1 to %d", name, n, 1<<20)
+		faults.Check(n >= 1 && n <= 1<<20, "%s: %d; give 1 to %d", name, n, 1<<20)
 	}
-	return errors.Join(append(faults, o.Cluster.Validate())...)
+	faults.Add(o.Cluster.Validate())
+	return faults.Err()
 }
 
 // Result is what grouping gave.
@@ -103,6 +100,16 @@ type Group struct {
 	Members           []int // indexes of items, rising
 	Stability         *float64
 	Known             *issues.Issue // that it is, of Options.Known; or nil
+}
+
+// knownGroups are the known issues.
+func (o *Options) knownGroups() []Group {
+	groups := make([]Group, len(o.Known))
+	for i := range o.Known {
+		k := &o.Known[i]
+		groups[i] = Group{Name: k.Name, Description: k.Description, Known: k}
+	}
+	return groups
 }
 
 // Grouper sorts what was found into issues.

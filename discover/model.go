@@ -3,8 +3,8 @@ package discover
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/reply"
@@ -34,7 +34,8 @@ type asking struct {
 }
 
 func newAsking(m Model, kinds ...string) (*asking, error) {
-	faults := []error{m.Validate()}
+	faults := faults.List{About: "discovery: "}
+	faults.Add(m.Validate())
 	a := &asking{Asker: ask.New(m.Model), task: m.Taxonomy, attempts: m.Attempts,
 		templates: map[string]*prompt.Template{}}
 	for _, kind := range kinds {
@@ -45,23 +46,17 @@ func newAsking(m Model, kinds ...string) (*asking, error) {
 				return nil, err
 			}
 		}
-		if t.Kind != kind {
-			faults = append(faults, fmt.Errorf("discovery: a template of kind %s in place of one of kind %s", t.Kind, kind))
-		}
+		faults.Check(t.Kind == kind, "a template of kind %s in place of one of kind %s", t.Kind, kind)
 		a.templates[kind] = t
 	}
-	if m.Taxonomy == nil {
-		faults = append(faults, errors.New("discovery: no taxonomy"))
+	faults.Check(m.Taxonomy != nil, "no taxonomy")
+	faults.Check(m.Attempts >= 1, "%d attempts; at least 1 is needed", m.Attempts)
+	faults.Check(m.Workers >= 1 && m.Workers <= maxWorkers, "%d workers; give 1 to %d", m.Workers, maxWorkers)
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
-	if m.Attempts < 1 {
-		faults = append(faults, fmt.Errorf("discovery: %d attempts; at least 1 is needed", m.Attempts))
-	}
-	if m.Workers < 1 || m.Workers > maxWorkers {
-		faults = append(faults, fmt.Errorf("discovery: %d workers; give 1 to %d", m.Workers, maxWorkers))
-	} else {
-		a.workers = make(chan struct{}, m.Workers)
-	}
-	return a, errors.Join(faults...)
+	a.workers = make(chan struct{}, m.Workers)
+	return a, nil
 }
 
 // question makes a call by the template of a kind.

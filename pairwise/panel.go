@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/reply"
@@ -38,26 +39,21 @@ const (
 
 // Validate joins all faults of o.
 func (o *PanelOptions) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf("comparison: "+format, args...))
-		}
-	}
-	check(o.Taxonomy != nil, "no taxonomy")
-	check(len(o.Types) > 0, "there is nothing to compare by")
-	check(len(o.Templates) > 0, "no template")
+	faults := faults.List{About: "comparison: "}
+	faults.Check(o.Taxonomy != nil, "no taxonomy")
+	faults.Check(len(o.Types) > 0, "there is nothing to compare by")
+	faults.Check(len(o.Templates) > 0, "no template")
 	for _, t := range o.Templates {
-		check(t.Kind == prompt.Compare || t.Kind == prompt.CompareJoint && len(o.Templates) == 1,
+		faults.Check(t.Kind == prompt.Compare || t.Kind == prompt.CompareJoint && len(o.Templates) == 1,
 			"the templates are of kind %s, or one of kind %s", prompt.Compare, prompt.CompareJoint)
 	}
-	check(len(o.Orders) > 0 && len(o.Modes) > 0, "no order or no mode")
-	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
-	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s", o.Reconcile,
+	faults.Check(len(o.Orders) > 0 && len(o.Modes) > 0, "no order or no mode")
+	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
+	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
+	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
+	faults.Check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s", o.Reconcile,
 		verdicts.Agree, verdicts.Majority)
-	return errors.Join(faults...)
+	return faults.Err()
 }
 
 // Panel is one or more models that judge pairs. Safe for concurrent use.

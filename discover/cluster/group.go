@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -31,14 +32,11 @@ const mostExact = 20_000
 
 // Validate reports every fault of o.
 func (o Options) Validate() error {
-	var errs []error
-	if !(o.Threshold >= -1 && o.Threshold <= 1) {
-		errs = append(errs, fmt.Errorf("threshold is %v; it must lie in -1..1", o.Threshold))
-	}
-	if o.Exact < 2 || o.Exact > mostExact {
-		errs = append(errs, fmt.Errorf("%d sentences are compared with each other; give 2 to %d", o.Exact, mostExact))
-	}
-	return errors.Join(errs...)
+	var faults faults.List
+	faults.Check(o.Threshold >= -1 && o.Threshold <= 1, "threshold is %v; it must lie in -1..1", o.Threshold)
+	faults.Check(o.Exact >= 2 && o.Exact <= mostExact, "%d sentences are compared with each other; give 2 to %d", o.Exact,
+		mostExact)
+	return faults.Err()
 }
 
 // lexicalShare is the share of the words in the similarity, where there are vectors too. It did best on the tune half.
