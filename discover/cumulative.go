@@ -55,7 +55,7 @@ type ordering struct {
 	g        *Grouper
 	units    []unit
 	k        uint64
-	pool     []pooled
+	pool     []prompt.Issue
 	assigned []int    // by unit: index in pool, or -1
 	faults   []string // by unit
 	progress *counter
@@ -78,15 +78,12 @@ func (g *Grouper) index(ctx context.Context, s *sorted) (*cluster.Index, error) 
 	return cluster.NewIndex(texts, vectors)
 }
 
-// pooled is an issue that an ordering knows.
-type pooled struct{ prompt.Issue }
-
 // run decides about the units a block at a time. Units of a block are compared with the issues known before the block,
 // all at the same time; each that fits none, with the issues that the block itself began before it. So each is compared
 // with all issues before it, and what comes out does not depend on timing.
 func (o *ordering) run(ctx context.Context) error {
 	for i, known := range o.g.o.Known {
-		o.pool = append(o.pool, pooled{prompt.Issue{Name: known.Name, Description: known.Description}})
+		o.pool = append(o.pool, prompt.Issue{Name: known.Name, Description: known.Description})
 		o.near.Add(i, len(o.units)+i)
 	}
 	order := o.g.o.draw(drawOrder, o.k).Perm(len(o.units))
@@ -161,10 +158,10 @@ func (o *ordering) compare(ctx context.Context, units, candidates []int) ([]prop
 // begin adds the issue of a proposal, unless there is one of that name: then the unit is about that.
 func (o *ordering) begin(p *proposal) {
 	name := issues.Fold(p.Name)
-	at := slices.IndexFunc(o.pool, func(q pooled) bool { return issues.Fold(q.Name) == name })
+	at := slices.IndexFunc(o.pool, func(q prompt.Issue) bool { return issues.Fold(q.Name) == name })
 	if at < 0 {
 		at = len(o.pool)
-		o.pool = append(o.pool, pooled{p.Issue})
+		o.pool = append(o.pool, p.Issue)
 	}
 	o.assigned[p.unit] = at
 }
@@ -204,7 +201,7 @@ func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*llm.Request, 
 func (o *ordering) issuesOf(shown []int) []prompt.Issue {
 	out := make([]prompt.Issue, len(shown))
 	for i, n := range shown {
-		out[i] = o.pool[n].Issue
+		out[i] = o.pool[n]
 	}
 	return out
 }
@@ -286,11 +283,7 @@ func (g *Grouper) settle(s *sorted, orders []*ordering) {
 	for i, group := range consensus(s, orders, rest) {
 		groups[rest[i]] = len(g.o.Known) + group
 	}
-	s.issues = make([]Group, len(g.o.Known))
-	for i := range g.o.Known {
-		k := &g.o.Known[i]
-		s.issues[i] = Group{Name: k.Name, Description: k.Description, Known: k}
-	}
+	s.issues = g.o.knownGroups()
 	for u, n := range groups {
 		for n >= len(s.issues) {
 			s.issues = append(s.issues, Group{})

@@ -53,9 +53,9 @@ func (g *Grouper) offline(ctx context.Context, s *sorted) error {
 // units that fit none.
 func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32) (rest []int, err error) {
 	texts, issueOf := s.sentences(span(0, len(s.units))), []int(nil)
+	s.issues = g.o.knownGroups()
 	for i := range g.o.Known {
 		k := &g.o.Known[i]
-		s.issues = append(s.issues, Group{Name: k.Name, Description: k.Description, Known: k})
 		texts, issueOf = append(texts, k.Name+". "+k.Description), append(issueOf, i)
 		for _, e := range k.Examples {
 			texts, issueOf = append(texts, e.Analysis), append(issueOf, i)

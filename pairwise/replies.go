@@ -71,7 +71,7 @@ var askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict[\s*_]*[:：]\s*([^\]\
 func (q *Question) readOne(answer *llm.Reply) (value, reason string, err error) {
 	object, err := reply.Read(answer, prompt.Join(q.Request.Messages), "verdict")
 	if err == nil {
-		value, err = valueOf(object, "verdict")
+		value, err = readValue(object.Text("verdict"))
 		return value, object.Text("reason"), err
 	}
 	if !isMissing(err) {
@@ -104,10 +104,6 @@ func onlyValue(matches [][]string) (value string, err error) {
 		value = v
 	}
 	return value, nil
-}
-
-func valueOf(o reply.Object, key string) (string, error) {
-	return readValue(o.Text(key))
 }
 
 // readValue turns the word of a reply into a verdict in which A is the text that was shown first.
@@ -177,7 +173,7 @@ func memberOf(o reply.Object, keys ...string) (value, reason string, err error) 
 	for _, key := range keys {
 		switch v, _ := o.Get(key); v := v.(type) {
 		case reply.Object:
-			value, err = valueOf(v, "verdict")
+			value, err = readValue(v.Text("verdict"))
 			return value, v.Text("reason"), err
 		case string:
 			value, err = readValue(v)
