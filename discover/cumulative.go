@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -391,20 +390,4 @@ func (s *sorted) compareOrders(orders []*ordering, groups []int) {
 			s.issues[n].Stability = &stability
 		}
 	}
-}
-
-// counter adds up what several goroutines did.
-type counter struct {
-	mu     sync.Mutex
-	done   int
-	of     int
-	step   string
-	report func(step string, done, of int)
-}
-
-func (c *counter) add(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.done += n
-	c.report(c.step, c.done, c.of)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
@@ -277,4 +278,20 @@ func (g *Grouper) Forecast(n, known int, visit func(kind string, r *llm.Request)
 		faults = append(faults, repeat(1, prompt.Direct, n, 0, issueList))
 	}
 	return errors.Join(faults...)
+}
+
+// counter adds up what several goroutines did.
+type counter struct {
+	mu     sync.Mutex
+	done   int
+	of     int
+	step   string
+	report func(step string, done, of int)
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done += n
+	c.report(c.step, c.done, c.of)
 }

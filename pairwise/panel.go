@@ -51,8 +51,8 @@ func (o *PanelOptions) Validate() error {
 	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
 	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	faults.Check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s", o.Reconcile,
-		verdicts.Agree, verdicts.Majority)
+	faults.Check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s",
+		o.Reconcile, verdicts.Agree, verdicts.Majority)
 	return faults.Err()
 }
 

@@ -77,8 +77,8 @@ func (o *PanelOptions) Validate() error {
 	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
 	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	faults.Check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate,
-		strings.Join(Aggregates(), ", "))
+	faults.Check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s",
+		o.Aggregate, strings.Join(Aggregates(), ", "))
 	faults.Check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
 	faults.Check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware),
 		"only error-aware judgements show labels, so only there can wrong ones be planted")

@@ -98,7 +98,8 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: stats.Numbers[[16]byte]{}}
+	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy),
+		groups: stats.Numbers[[16]byte]{}}
 	c.diff.Group = o.Group
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {

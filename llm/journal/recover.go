@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,24 +70,6 @@ func Recover(from, to string) (found *Recovery, err error) {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
 	return &r.found, nil
-}
-
-// missingPages is how many pages less the file has than its header says.
-func missingPages(path string) (int64, error) {
-	f, err := os.Open(path) // #nosec G703 -- a copy in a folder made for it
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	header := make([]byte, fileHeader)
-	if n, _ := f.ReadAt(header, 0); n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
-		return 0, nil
-	}
-	return max(int64(binary.BigEndian.Uint32(header[28:]))-info.Size()/pageBytes, 0), nil
 }
 
 func checkAbsent(path string) error {

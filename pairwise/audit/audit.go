@@ -82,7 +82,8 @@ type sums struct{ both, changed, reversed, decided, first, unequal, long, own, o
 
 // New starts without judgements.
 func New(o Options) *Collection {
-	return &Collection{o: o, systems: stats.Numbers[string]{}, items: stats.Numbers[string]{}, byType: map[string]*collected{}}
+	return &Collection{o: o, systems: stats.Numbers[string]{}, items: stats.Numbers[string]{},
+		byType: map[string]*collected{}}
 }
 
 func (c *collected) judge(name string) int {
