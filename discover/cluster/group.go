@@ -274,16 +274,6 @@ func NewIndex(sentences []string, vectors [][]float32) (*Index, error) {
 	return &Index{newGrouping(items, DefaultOptions())}, nil
 }
 
-// largestMatches are the n places of the largest scores.
-func largestMatches(scores []float64, n int) []Match {
-	all := make([]Match, len(scores))
-	for i, s := range scores {
-		all[i] = Match{i, min(s, 1)}
-	}
-	slices.SortStableFunc(all, func(a, b Match) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	return all[:min(max(n, 0), len(all))]
-}
-
 // Shortlist finds the groups most like a sentence of an index, while groups grow. It is for one goroutine.
 type Shortlist struct {
 	index *Index
@@ -305,10 +295,12 @@ func (s *Shortlist) Add(group, at int) {
 // similar first, and of equal ones the first. A group without sentences is left out.
 func (s *Shortlist) Nearest(at, n int) []Match {
 	row, unit := s.index.space.rows[at], s.index.unit(at)
-	scores := make([]float64, len(s.means.weight))
-	for group := range scores {
-		scores[group] = s.means.similarity(group, row, unit)
+	var all []Match
+	for group, weight := range s.means.weight {
+		if weight > 0 {
+			all = append(all, Match{group, min(s.means.similarity(group, row, unit), 1)})
+		}
 	}
-	all := slices.DeleteFunc(largestMatches(scores, len(scores)), func(m Match) bool { return s.means.weight[m.At] == 0 })
+	slices.SortStableFunc(all, func(a, b Match) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	return all[:min(max(n, 0), len(all))]
 }

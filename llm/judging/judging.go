@@ -93,18 +93,3 @@ func (o *Options) checkHeaders() error {
 	return fmt.Errorf("--header %s may hold a key, and would go to %s: ask the judges of one host at a time, or name "+
 		"each one's key with key_env in the configuration", strings.Join(secret, ", "), strings.Join(hosts, " and "))
 }
-
-// openPrices reads the price list. If the cost is limited, it must have every model.
-func (o *Options) openPrices() (*journal.Prices, error) {
-	prices, err := readPrices(o.Prices)
-	if err != nil || o.Budget.MaxCost == nil {
-		return prices, err
-	}
-	for i := range o.Models {
-		if _, ok := prices.Models[o.Models[i].Model]; !ok {
-			return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices",
-				o.Models[i].Model)
-		}
-	}
-	return prices, nil
-}

@@ -34,8 +34,11 @@ func New(o Options) (*Session, error) {
 		s.clients[i] = &client{warn: o.Warn}
 	}
 	var err error
-	if s.prices, err = o.openPrices(); err != nil {
+	if s.prices, err = readPrices(o.Prices); err != nil {
 		return nil, err
+	}
+	if unpriced := s.Unpriced(); o.Budget.MaxCost != nil && unpriced != nil {
+		return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices", unpriced[0])
 	}
 	return s, s.openConnections()
 }
@@ -82,14 +85,13 @@ func (s *Session) Prices() *journal.Prices { return s.prices }
 func (s *Session) Unpriced() []string {
 	var out []string
 	for i := range s.o.Models {
-		if model := s.o.Models[i].Model; !s.hasPrice(model) {
+		model := s.o.Models[i].Model
+		if _, ok := s.prices.Models[model]; !ok {
 			out = append(out, model)
 		}
 	}
 	return out
 }
-
-func (s *Session) hasPrice(model string) bool { _, ok := s.prices.Models[model]; return ok }
 
 // Models are those of the options. Their clients work while the Session is open.
 func (s *Session) Models() []llm.Model {

@@ -361,10 +361,8 @@ func compareRows(a, b Row) int {
 	if order == 0 && a.Standing == rating.Rated {
 		order = cmp.Compare(b.Rating.Value, a.Rating.Value)
 	}
-	return cmp.Or(order, compareNumbers(b.WinRate.Value, a.WinRate.Value), cmp.Compare(a.System, b.System))
+	return cmp.Or(order, cmp.Compare(b.WinRate.Value, a.WinRate.Value), cmp.Compare(a.System, b.System))
 }
-
-func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), float64(b)) }
 
 // rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.
 func (t *Table) rank() {

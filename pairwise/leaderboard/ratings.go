@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -96,12 +97,7 @@ func (v *Verdicts) Settled(name string, look int) bool {
 			return false
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		if fit.Strength[a] > fit.Strength[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(fit.Strength[b], fit.Strength[a]) })
 	level := Level / float64(look*(look+1))
 	for n := 1; n < len(order); n++ {
 		z := (fit.Strength[order[n-1]] - fit.Strength[order[n]]) / fit.DifferenceError(order[n-1], order[n])
