@@ -153,12 +153,9 @@ func (r *Result) relate(ctx context.Context, l *issues.List, o PublishOptions) e
 			if table.Both == 0 || !(table.Phi() > 0) {
 				continue
 			}
+			phi := report.NewFigure(table.Phi(), stats.Column(samples, n*len(o.Labels)+at))
 			c := issues.Coincidence{Label: label, Both: table.Both, Lift: report.Number(table.Lift()),
-				Phi: report.Number(table.Phi()), Low: report.Undefined, High: report.Undefined}
-			if samples != nil {
-				interval := stats.IntervalOf(stats.Column(samples, n*len(o.Labels)+at))
-				c.Low, c.High = report.Number(interval.Low), report.Number(interval.High)
-			}
+				Phi: phi.Value, Low: phi.Low, High: phi.High}
 			issue.Labels = append(issue.Labels, c)
 		}
 		slices.SortStableFunc(issue.Labels, func(a, b issues.Coincidence) int { return cmp.Compare(b.Phi, a.Phi) })

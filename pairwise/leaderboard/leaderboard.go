@@ -299,7 +299,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
 			Borda: report.Number(borda[i]), Won: record.Won, Lost: record.Lost, Tied: record.Tied,
-			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
+			Bad: report.NewFigure(bad[i], nil)}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
 		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
 		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
