@@ -82,8 +82,8 @@ func (o *Offline) overall(p *pair) string {
 	return better(a < 1, b < 1)
 }
 
-// left is the part of a text's worth that its errors leave: 1 − severity of each, as in an offline score. So an error of
-// severity 1 outweighs any number of others.
+// left is the part of a text's worth that its errors leave: 1 − severity of each, as in an offline score. So an error
+// of severity 1 outweighs any number of others.
 func (o *Offline) left(d *dataset.Diagnosis) float64 {
 	left := 1.0
 	for i := range o.t.Types {
