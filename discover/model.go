@@ -68,11 +68,7 @@ func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*llm
 	if err != nil {
 		return nil, err
 	}
-	form, err := llm.NewSchema(kind, schema)
-	if err != nil {
-		return nil, err
-	}
-	request := a.Request(messages, form, 0)
+	request := a.Request(messages, llm.NewSchema(kind, schema), 0)
 	request.About = kind + ", " + a.Name
 	return request, nil
 }

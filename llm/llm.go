@@ -209,11 +209,12 @@ func TextSchema() map[string]any { return map[string]any{"type": "string"} }
 // ListSchema is the schema of a list whose items have the schema that item marshals to.
 func ListSchema(item any) map[string]any { return map[string]any{"type": "array", "items": item} }
 
-// NewSchema makes the Schema of that name; Schema says which names are allowed.
-func NewSchema(name string, o Object) (*Schema, error) {
+// NewSchema makes the Schema of that name; Schema says which names are allowed. It panics if a Property has a schema
+// that is no JSON.
+func NewSchema(name string, o Object) *Schema {
 	data, err := json.Marshal(o)
 	if err != nil {
-		return nil, err
+		panic(fmt.Sprintf("schema %s: %v", name, err))
 	}
-	return &Schema{Name: name, JSON: data}, nil
+	return &Schema{Name: name, JSON: data}
 }

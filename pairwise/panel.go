@@ -183,12 +183,8 @@ func (p *Panel) question(judge *ask.Asker, template *prompt.Template, pair *pair
 	if err != nil {
 		return nil, err
 	}
-	schema, err := schemaOf(t, types, joint)
-	if err != nil {
-		return nil, err
-	}
 	q := &Question{Judge: judge.Name, judge: judge, task: t, types: types, joint: joint, run: run,
-		runs: map[string]verdicts.Run{}, Request: judge.Request(messages, schema, run.Repeat)}
+		runs: map[string]verdicts.Run{}, Request: judge.Request(messages, schemaOf(t, types, joint), run.Repeat)}
 	q.Title = fmt.Sprintf("%s, %s, order %s, wording %s", types[0], run.Mode, run.Order, run.Prompt)
 	if joint {
 		q.Title = fmt.Sprintf("all types, %s, order %s", run.Mode, run.Order)

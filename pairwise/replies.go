@@ -22,7 +22,7 @@ const (
 )
 
 // schemaOf is the form of a reply.
-func schemaOf(t *taxonomy.Taxonomy, types []string, joint bool) (*llm.Schema, error) {
+func schemaOf(t *taxonomy.Taxonomy, types []string, joint bool) *llm.Schema {
 	verdict := llm.ObjectOf(llm.Property{Name: "reason", Schema: llm.TextSchema()}, llm.Property{Name: "verdict",
 		Schema: map[string]any{"type": "string", "enum": []string{first, second, bothGood, bothBad}}})
 	if !joint {

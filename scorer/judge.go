@@ -131,9 +131,7 @@ func NewPanel(judges []llm.Model, o PanelOptions) (*Panel, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if err := p.setSchemas(); err != nil {
-		return nil, err
-	}
+	p.setSchemas()
 	if o.Cascade.Sure > 0 {
 		offline, err := NewOffline(o.Taxonomy, OfflineOptions{})
 		if err != nil {
@@ -146,30 +144,24 @@ func NewPanel(judges []llm.Model, o PanelOptions) (*Panel, error) {
 
 func (p *Panel) joint() bool { return p.o.Template.Kind == prompt.Joint }
 
-func (p *Panel) setSchemas() error {
+func (p *Panel) setSchemas() {
 	ds := p.o.Taxonomy.Dimensions
 	if p.joint() {
-		s, err := JointSchema(ds)
-		p.schemas = []*llm.Schema{s}
-		return err
+		p.schemas = []*llm.Schema{JointSchema(ds)}
+		return
 	}
 	for i := range ds {
-		s, err := VerdictSchema(&ds[i])
-		if err != nil {
-			return err
-		}
-		p.schemas = append(p.schemas, s)
+		p.schemas = append(p.schemas, VerdictSchema(&ds[i]))
 	}
-	return nil
 }
 
 // VerdictSchema is the form of a reply to a prompt of kind judge with JSON set: reason, then score.
-func VerdictSchema(d *taxonomy.Dimension) (*llm.Schema, error) {
+func VerdictSchema(d *taxonomy.Dimension) *llm.Schema {
 	return llm.NewSchema("verdict", verdictOf(d))
 }
 
 // JointSchema is the form of a reply to a prompt of kind joint: reason and score under each dimension's key.
-func JointSchema(ds []taxonomy.Dimension) (*llm.Schema, error) {
+func JointSchema(ds []taxonomy.Dimension) *llm.Schema {
 	p := make([]llm.Property, len(ds))
 	for i := range ds {
 		p[i] = llm.Property{Name: ds[i].Key, Schema: verdictOf(&ds[i])}
@@ -178,7 +170,7 @@ func JointSchema(ds []taxonomy.Dimension) (*llm.Schema, error) {
 }
 
 // LabelsSchema is the form of a reply to a prompt of kind identify: reason, then the labels' names.
-func LabelsSchema(t *taxonomy.Taxonomy) (*llm.Schema, error) {
+func LabelsSchema(t *taxonomy.Taxonomy) *llm.Schema {
 	labels := llm.ListSchema(map[string]any{"type": "string", "enum": t.Labels()})
 	return llm.NewSchema("labels", llm.ObjectOf(reason, llm.Property{Name: "labels", Schema: labels}))
 }

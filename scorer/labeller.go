@@ -65,12 +65,8 @@ func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
 	if err := errors.Join(validate(&judge), o.Validate()); err != nil {
 		return nil, err
 	}
-	schema, err := LabelsSchema(o.Taxonomy)
-	if err != nil {
-		return nil, err
-	}
-	l := &Labeller{o: o, judge: ask.New(judge), schema: schema}
-	_, err = o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)),
+	l := &Labeller{o: o, judge: ask.New(judge), schema: LabelsSchema(o.Taxonomy)}
+	_, err := o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)),
 		Examples: o.Examples})
 	return l, err
 }
