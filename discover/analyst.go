@@ -3,13 +3,14 @@ package discover
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
@@ -53,21 +54,14 @@ func DefaultAnalystOptions() AnalystOptions {
 
 // Validate joins all faults of o.
 func (o *AnalystOptions) Validate() error {
-	var faults []error
-	if o.By != ByIssue && o.By != ByCriteria {
-		faults = append(faults, fmt.Errorf("analysis %q: a model analyses by %s or %s", o.By, ByIssue, ByCriteria))
-	}
-	if o.Evidence != EvidenceLabels && o.Evidence != EvidenceNone && o.Evidence != EvidenceBoth {
-		faults = append(faults, fmt.Errorf("evidence %q: it is %s, %s or %s", o.Evidence, EvidenceLabels, EvidenceNone,
-			EvidenceBoth))
-	}
-	if o.By == ByCriteria && len(o.Criteria) == 0 {
-		faults = append(faults, errors.New("there are no criteria"))
-	}
-	if !(o.HighScore >= 0 && o.HighScore <= 1) {
-		faults = append(faults, fmt.Errorf("a high score of %v is not within 0 and 1", o.HighScore))
-	}
-	return errors.Join(faults...)
+	var faults faults.List
+	faults.Check(o.By == ByIssue || o.By == ByCriteria, "analysis %q: a model analyses by %s or %s", o.By, ByIssue,
+		ByCriteria)
+	faults.Check(slices.Contains([]string{EvidenceLabels, EvidenceNone, EvidenceBoth}, o.Evidence),
+		"evidence %q: it is %s, %s or %s", o.Evidence, EvidenceLabels, EvidenceNone, EvidenceBoth)
+	faults.Check(o.By != ByCriteria || len(o.Criteria) > 0, "there are no criteria")
+	faults.Check(o.HighScore >= 0 && o.HighScore <= 1, "a high score of %v is not within 0 and 1", o.HighScore)
+	return faults.Err()
 }
 
 // Analyst asks a model what is wrong with rows. Safe for concurrent use.
@@ -95,22 +89,11 @@ func NewAnalyst(m Model, o AnalystOptions) (*Analyst, error) {
 // scorer.Panel.Score does. A finding without Status is about an issue that is still to be sorted.
 func (a *Analyst) Analyse(ctx context.Context, next func() (*dataset.Row, error),
 	emit func(*dataset.Row, *issues.Finding) error) error {
-	a.model.Reset()
-	return ask.InOrder(ctx, a.workers, func() (*ask.Item, error) {
-		row, err := next()
-		if err != nil {
-			return nil, err
-		}
+	plan := func(row *dataset.Row) ([]*analysing, func() error, error) {
 		questions, err := a.questions(row)
-		if err != nil {
-			return nil, err
-		}
-		item := &ask.Item{Emit: func() error { return emit(row, combine(questions)) }}
-		for _, q := range questions {
-			item.Questions = append(item.Questions, func(ctx context.Context) error { return a.answer(ctx, q, row) })
-		}
-		return item, nil
-	})
+		return questions, func() error { return emit(row, combine(questions)) }, err
+	}
+	return ask.About(ctx, []*ask.Asker{a.model.Asker}, a.workers, next, plan, a.answer)
 }
 
 // Requests are the calls that a row needs, if each first reply is an analysis.
@@ -124,7 +107,8 @@ func (a *Analyst) Requests(row *dataset.Row) ([]*llm.Request, error) {
 }
 
 type analysing struct {
-	*question
+	row     *dataset.Row
+	request *llm.Request
 	finding *issues.Finding
 }
 
@@ -145,11 +129,11 @@ func (a *Analyst) questions(row *dataset.Row) ([]*analysing, error) {
 	var questions []*analysing
 	for _, mode := range modes {
 		in := prompt.Input{Values: row.Values, Mode: mode, Criteria: a.o.Criteria}
-		q := &analysing{finding: &issues.Finding{}}
+		q := &analysing{row: row, finding: &issues.Finding{}}
 		if mode == prompt.ErrorAware {
 			in.Errors, q.finding.Evidence = d.Labels, EvidenceLabels
 		}
-		if q.question, err = a.model.question(a.kind, in, a.schema()); err != nil {
+		if q.request, err = a.model.question(a.kind, in, a.schema()); err != nil {
 			return nil, fmt.Errorf("row %s: %w", row.ID, err)
 		}
 		q.request.Row = row.ID
@@ -182,12 +166,12 @@ func combine(questions []*analysing) *issues.Finding {
 
 // answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its
 // own: the journal keeps its reply, so that the same run again ends the same way. The error is one that ends the run.
-func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
+func (a *Analyst) answer(ctx context.Context, q *analysing) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {
 		key, read = "score", a.readEvaluation
 	}
-	for _, asked := range []*question{q.question, a.model.repeated(q.question)} {
+	for _, asked := range []*llm.Request{q.request, a.model.repeated(q.request)} {
 		fault, err := a.model.ask(ctx, asked, key, func(o reply.Object) error {
 			got, err := read(o)
 			if err == nil {
@@ -203,7 +187,7 @@ func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) er
 		case fault != nil && f.Status == "":
 			f.Status, f.Reason = issues.Unassigned, fault.Error()
 			return nil
-		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, row.Values):
+		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, q.row.Values):
 			return nil
 		}
 		f.Status, f.Reason = issues.Unassigned, issues.Unfounded
@@ -323,4 +307,48 @@ func FromSentence(sentence string) *issues.Finding {
 		return &issues.Finding{Status: issues.None}
 	}
 	return &issues.Finding{Analysis: sentence}
+}
+
+// Keys of CountModes, each with "labels." or "none." in front: what the analyses with labels and without found.
+const (
+	modeIssue     = "issue"
+	modeNone      = "no_issue"
+	modeUnfounded = "unfounded"
+	modeOther     = "unassigned"
+	// modeBoth counts rows in which both found an issue.
+	modeBoth = "issue_in_both"
+)
+
+// CountModes counts what the analyses with labels and those without found, before the rows are sorted; nil where rows
+// were not analysed in both ways. It says whether the labels help to see issues, or lead the model to see what is not
+// there.
+func CountModes(items []*Item) map[string]int {
+	counts := map[string]int{}
+	for _, item := range items {
+		other := item.Finding.Other
+		if other == nil {
+			continue
+		}
+		counts[EvidenceLabels+"."+modeOf(item.Finding)]++
+		counts[EvidenceNone+"."+modeOf(other)]++
+		if modeOf(item.Finding) == modeIssue && modeOf(other) == modeIssue {
+			counts[modeBoth]++
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	return counts
+}
+
+func modeOf(f *issues.Finding) string {
+	switch {
+	case f.Status == issues.None:
+		return modeNone
+	case f.Reason == issues.Unfounded:
+		return modeUnfounded
+	case f.Status == "" || f.Reason == notSorted:
+		return modeIssue
+	}
+	return modeOther
 }

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
@@ -52,7 +54,7 @@ type ordering struct {
 	g        *Grouper
 	units    []unit
 	k        uint64
-	pool     []pooled
+	pool     []prompt.Issue
 	assigned []int    // by unit: index in pool, or -1
 	faults   []string // by unit
 	progress *counter
@@ -75,15 +77,12 @@ func (g *Grouper) index(ctx context.Context, s *sorted) (*cluster.Index, error) 
 	return cluster.NewIndex(texts, vectors)
 }
 
-// pooled is an issue that an ordering knows.
-type pooled struct{ prompt.Issue }
-
 // run decides about the units a block at a time. Units of a block are compared with the issues known before the block,
 // all at the same time; each that fits none, with the issues that the block itself began before it. So each is compared
 // with all issues before it, and what comes out does not depend on timing.
 func (o *ordering) run(ctx context.Context) error {
 	for i, known := range o.g.o.Known {
-		o.pool = append(o.pool, pooled{prompt.Issue{Name: known.Name, Description: known.Description}})
+		o.pool = append(o.pool, prompt.Issue{Name: known.Name, Description: known.Description})
 		o.near.Add(i, len(o.units)+i)
 	}
 	order := o.g.o.draw(drawOrder, o.k).Perm(len(o.units))
@@ -158,10 +157,10 @@ func (o *ordering) compare(ctx context.Context, units, candidates []int) ([]prop
 // begin adds the issue of a proposal, unless there is one of that name: then the unit is about that.
 func (o *ordering) begin(p *proposal) {
 	name := issues.Fold(p.Name)
-	at := slices.IndexFunc(o.pool, func(q pooled) bool { return issues.Fold(q.Name) == name })
+	at := slices.IndexFunc(o.pool, func(q prompt.Issue) bool { return issues.Fold(q.Name) == name })
 	if at < 0 {
 		at = len(o.pool)
-		o.pool = append(o.pool, pooled{p.Issue})
+		o.pool = append(o.pool, p.Issue)
 	}
 	o.assigned[p.unit] = at
 }
@@ -193,7 +192,7 @@ func (o *ordering) decide(ctx context.Context, u int, shown []int) (*proposal, e
 }
 
 // fitting is the call that asks which issue a sentence is about.
-func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*question, error) {
+func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*llm.Request, error) {
 	return g.model.question(prompt.Fit, prompt.Input{Statements: []string{sentence}, Issues: known},
 		llm.ObjectOf(text("reason"), text("issue"), text("name"), text("description")))
 }
@@ -201,7 +200,7 @@ func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*question, err
 func (o *ordering) issuesOf(shown []int) []prompt.Issue {
 	out := make([]prompt.Issue, len(shown))
 	for i, n := range shown {
-		out[i] = o.pool[n].Issue
+		out[i] = o.pool[n]
 	}
 	return out
 }
@@ -259,4 +258,136 @@ func oneLine(name string) string {
 		name = strings.TrimSpace(string(r[:maxName])) + "…"
 	}
 	return name
+}
+
+// consensusCut is the share of orders that keep two units apart up to which they stay together.
+const consensusCut = 0.5
+
+// settle makes one partition of those of the orders: average linkage on the share of orders that keep two units apart.
+// A unit that most orders put into the same known issue has that. One that was sorted in less than half of the orders
+// is unassigned.
+func (g *Grouper) settle(s *sorted, orders []*ordering) {
+	groups := make([]int, len(s.units)) // by unit: a known issue, or len(Known) and more; -1 where it is not sorted
+	var rest []int
+	for u := range s.units {
+		switch known, sortedIn, fault := vote(orders, u, len(g.o.Known)); {
+		case 2*sortedIn < len(orders) || sortedIn == 0:
+			groups[u], s.faults[u] = -1, fault
+		case known >= 0:
+			groups[u] = known
+		default:
+			rest = append(rest, u)
+		}
+	}
+	for i, group := range consensus(s, orders, rest) {
+		groups[rest[i]] = len(g.o.Known) + group
+	}
+	s.issues = g.o.knownGroups()
+	for u, n := range groups {
+		for n >= len(s.issues) {
+			s.issues = append(s.issues, Group{})
+		}
+		if n >= 0 {
+			s.of[u] = []int{n}
+		}
+	}
+	if len(orders) > 1 && slices.Max(groups) >= 0 { // that nothing could be sorted is no agreement
+		s.compareOrders(orders, groups)
+	}
+}
+
+// vote is the known issue that more than half of the orders which sorted the unit put it into, or -1; in how many
+// orders it was sorted, and why it was not in the first of the others.
+func vote(orders []*ordering, u, known int) (issue, sortedIn int, fault string) {
+	votes := make([]int, known)
+	for _, o := range orders {
+		if at := o.assigned[u]; at >= 0 {
+			sortedIn++
+			if at < known {
+				votes[at]++
+			}
+		} else if fault == "" {
+			fault = o.faults[u]
+		}
+	}
+	issue = slices.IndexFunc(votes, func(n int) bool { return 2*n > sortedIn })
+	return issue, sortedIn, fault
+}
+
+// consensus groups the units of rest, numbered from 0. Units that all orders treat alike are one item of the
+// clustering.
+func consensus(s *sorted, orders []*ordering, rest []int) []int {
+	var kinds [][]int // distinct rows of assignments
+	var weights []int
+	kindOf, at := make([]int, len(rest)), stats.Numbers[string]{}
+	for i, u := range rest {
+		tuple, key := make([]int, len(orders)), []byte(nil)
+		for k, o := range orders {
+			tuple[k] = o.assigned[u]
+			key = binary.AppendVarint(key, int64(tuple[k]))
+		}
+		n := at.Of(string(key))
+		if n == len(kinds) {
+			kinds, weights = append(kinds, tuple), append(weights, 0)
+		}
+		kindOf[i] = n
+		weights[n] += len(s.units[u].items)
+	}
+	groups := cluster.Agglomerate(weights, func(i, j int) float64 { return apart(kinds[i], kinds[j]) }, consensusCut)
+	for i, n := range kindOf {
+		kindOf[i] = groups[n]
+	}
+	return kindOf
+}
+
+// apart is the share of the orders, of those that sorted both, in which two units have different issues.
+func apart(a, b []int) float64 {
+	both, differ := 0, 0
+	for k := range a {
+		if a[k] >= 0 && b[k] >= 0 {
+			both++
+			if a[k] != b[k] {
+				differ++
+			}
+		}
+	}
+	if both == 0 {
+		return 1
+	}
+	return float64(differ) / float64(both)
+}
+
+// compareOrders computes the agreement between orders and how stable each issue is, over items; one that an order did
+// not sort is a group of its own there.
+func (s *sorted) compareOrders(orders []*ordering, groups []int) {
+	expand := func(of []int) []int {
+		var out []int
+		alone := len(s.units) + 1
+		for u, n := range of {
+			for range s.units[u].items {
+				if out = append(out, n); n < 0 {
+					alone++
+					out[len(out)-1] = alone + len(s.units)
+				}
+			}
+		}
+		return out
+	}
+	partitions := make([][]int, len(orders))
+	for k, o := range orders {
+		partitions[k] = expand(o.assigned)
+	}
+	sum, pairs := 0.0, 0
+	for i := range partitions {
+		for j := range i {
+			sum += stats.NewContingency(partitions[i], partitions[j]).AdjustedRand()
+			pairs++
+		}
+	}
+	s.agreement = new(sum / float64(pairs))
+	for n, stability := range stats.MeanBestJaccard(expand(groups), partitions) {
+		if n >= 0 && n < len(s.issues) {
+			s.issues[n].Stability = &stability
+		}
+	}
 }

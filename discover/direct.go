@@ -17,16 +17,13 @@ func (g *Grouper) direct(ctx context.Context, s *sorted) error {
 		return fmt.Errorf("%d different statements are too many for one prompt (at most %d): group with %s or %s",
 			len(s.units), g.o.MaxDirect, Cumulative, KeyPoints)
 	}
-	in := prompt.Input{}
-	for _, u := range s.units {
-		in.Statements = append(in.Statements, u.sentence)
-	}
+	in := prompt.Input{Statements: s.sentences(span(0, len(s.units)))}
 	issue := llm.ObjectOf(text("name"), text("description"), list("statements", integer))
 	q, err := g.model.question(prompt.Direct, in, llm.ObjectOf(list("issues", issue)))
 	if err != nil {
 		return err
 	}
-	fault, err := g.model.ask(ctx, q, "issues", func(o reply.Object) error { return s.readDirect(o) })
+	fault, err := g.model.ask(ctx, q, "issues", s.readDirect)
 	if err != nil {
 		return err
 	}

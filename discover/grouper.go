@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/faults"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -70,20 +75,16 @@ const maxOrders = 50
 
 // Validate joins all faults of o.
 func (o *Options) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	check(slices.Contains(Groupings(), o.Grouping), "grouping %q: it is one of %v", o.Grouping, Groupings())
-	check(o.Orders >= 1 && o.Orders <= maxOrders, "%d orders; give 1 to %d", o.Orders, maxOrders)
+	var faults faults.List
+	faults.Check(slices.Contains(Groupings(), o.Grouping), "grouping %q: it is one of %v", o.Grouping, Groupings())
+	faults.Check(o.Orders >= 1 && o.Orders <= maxOrders, "%d orders; give 1 to %d", o.Orders, maxOrders)
 	for name, n := range map[string]int{"shortlist": o.Shortlist, "block": o.Block, "statements for a name": o.NameFrom,
 		"batch": o.Batch, "statements": o.MaxStatements, "issues": o.MaxIssues, "direct statements": o.MaxDirect,
 		"least size": o.MinSize} {
-		check(n >= 1 && n <= 1<<20, "%s: %d; give 1 to %d", name, n, 1<<20)
+		faults.Check(n >= 1 && n <= 1<<20, "%s: %d; give 1 to %d", name, n, 1<<20)
 	}
-	return errors.Join(append(faults, o.Cluster.Validate())...)
+	faults.Add(o.Cluster.Validate())
+	return faults.Err()
 }
 
 // Result is what grouping gave.
@@ -100,6 +101,16 @@ type Group struct {
 	Members           []int // indexes of items, rising
 	Stability         *float64
 	Known             *issues.Issue // that it is, of Options.Known; or nil
+}
+
+// knownGroups are the known issues.
+func (o *Options) knownGroups() []Group {
+	groups := make([]Group, len(o.Known))
+	for i := range o.Known {
+		k := &o.Known[i]
+		groups[i] = Group{Name: k.Name, Description: k.Description, Known: k}
+	}
+	return groups
 }
 
 // Grouper sorts what was found into issues.
@@ -158,16 +169,13 @@ type unit struct {
 // unitsOf are the distinct sentences, in the order of the items. Near-identical ones (see cluster.Key) are one.
 func unitsOf(items []*Item) []unit {
 	var units []unit
-	at := map[string]int{}
+	at := stats.Numbers[string]{}
 	for i, item := range items {
 		if item.Finding.Status != "" {
 			continue
 		}
-		key := cluster.Key(item.Finding.Analysis)
-		n, ok := at[key]
-		if !ok {
-			n = len(units)
-			at[key] = n
+		n := at.Of(cluster.Key(item.Finding.Analysis))
+		if n == len(units) {
 			units = append(units, unit{sentence: item.Finding.Analysis, score: item.Finding.Score})
 		}
 		units[n].items = append(units[n].items, i)
@@ -230,4 +238,60 @@ func (o *Options) report(step string, done, of int) {
 	if o.Progress != nil {
 		o.Progress(step, done, of)
 	}
+}
+
+// Forecast calls visit with calls like those that n different statements would need if they had so many issues: as many
+// calls, about as long.
+func (g *Grouper) Forecast(n, known int, visit func(kind string, r *llm.Request) error) error {
+	statement := strings.TrimSpace(strings.Repeat("word ", 30))
+	issue := prompt.Issue{Name: "word word word", Description: statement}
+	repeat := func(times int, kind string, statements, issues int, schema llm.Object) error {
+		in := prompt.Input{Most: g.o.MaxIssues}
+		for range statements {
+			in.Statements = append(in.Statements, statement)
+		}
+		for range issues {
+			in.Issues = append(in.Issues, issue)
+		}
+		q, err := g.model.question(kind, in, schema)
+		for range times {
+			if err == nil {
+				err = visit(kind, q)
+			}
+		}
+		return err
+	}
+	schema := llm.ObjectOf(text("name"), text("description"))
+	var faults []error
+	switch {
+	case n == 0 || g.model == nil:
+	case g.o.Grouping == Cumulative:
+		faults = append(faults, repeat(n*g.o.Orders, prompt.Fit, 1, min(known, g.o.Shortlist), schema))
+		faults = append(faults, repeat(known, prompt.Name, min(n, g.o.NameFrom), 0, schema))
+	case g.o.Grouping == KeyPoints:
+		sample := min(n, g.o.MaxStatements)
+		faults = append(faults, repeat((sample+g.o.Batch-1)/g.o.Batch, prompt.Synthesize, min(sample, g.o.Batch),
+			known, issueList))
+		faults = append(faults, repeat(1, prompt.Merge, 0, 2*known, issueList))
+		faults = append(faults, repeat(n, prompt.Map, 1, known, schema))
+	case g.o.Grouping == Direct:
+		faults = append(faults, repeat(1, prompt.Direct, n, 0, issueList))
+	}
+	return errors.Join(faults...)
+}
+
+// counter adds up what several goroutines did.
+type counter struct {
+	mu     sync.Mutex
+	done   int
+	of     int
+	step   string
+	report func(step string, done, of int)
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done += n
+	c.report(c.step, c.done, c.of)
 }

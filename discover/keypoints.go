@@ -20,11 +20,7 @@ import (
 // keyPoints finds issues in batches of statements, merges them, and maps every unit to any number of them, as CLEAR
 // does. Where issues are known, only the mapping is done.
 func (g *Grouper) keyPoints(ctx context.Context, s *sorted) error {
-	for i := range g.o.Known {
-		k := &g.o.Known[i]
-		s.issues = append(s.issues, Group{Name: k.Name, Description: k.Description, Known: k})
-	}
-	if len(s.issues) == 0 {
+	if s.issues = g.o.knownGroups(); len(s.issues) == 0 {
 		found, err := g.synthesize(ctx, s)
 		if err == nil && len(found) > 1 {
 			found, err = g.merge(ctx, s, found)
@@ -60,10 +56,7 @@ func (g *Grouper) synthesize(ctx context.Context, s *sorted) ([]prompt.Issue, er
 	var found []prompt.Issue
 	skipped, done := 0, 0
 	for batch := range slices.Chunk(sample, g.o.Batch) {
-		in := prompt.Input{Issues: found}
-		for _, u := range batch {
-			in.Statements = append(in.Statements, s.units[u].sentence)
-		}
+		in := prompt.Input{Issues: found, Statements: s.sentences(batch)}
 		q, err := g.model.question(prompt.Synthesize, in, issueList)
 		if err != nil {
 			return nil, err

@@ -58,7 +58,7 @@ func earlierName(orders []*ordering, units []int) prompt.Issue {
 		for _, u := range units {
 			if at := o.assigned[u]; at >= 0 {
 				if count[at]++; count[at] > most {
-					best, most = o.pool[at].Issue, count[at]
+					best, most = o.pool[at], count[at]
 				}
 			}
 		}
@@ -74,28 +74,23 @@ func (g *Grouper) name(ctx context.Context, s *sorted, n int, units []int, other
 		return err
 	}
 	_, err = g.model.ask(ctx, q, "name", func(o reply.Object) error {
-		name := oneLine(o.Text("name"))
-		if issues.Fold(name) == "" {
-			return missing("an issue without a name")
+		issue, err := readListed(o)
+		if err == nil {
+			s.issues[n].Name, s.issues[n].Description = issue.Name, issue.Description
 		}
-		s.issues[n].Name, s.issues[n].Description = name, o.Text("description")
-		return nil
+		return err
 	})
 	return err
 }
 
 // naming is the call that asks for a name.
-func (g *Grouper) naming(s *sorted, n int, units []int, others []prompt.Issue) (*question, error) {
+func (g *Grouper) naming(s *sorted, n int, units []int, others []prompt.Issue) (*llm.Request, error) {
 	sample := slices.Clone(units)
 	random := g.o.draw(drawName, uint64(n))
 	random.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 	sample = sample[:min(len(sample), g.o.NameFrom)]
 	slices.Sort(sample)
-	statements := make([]string, len(sample))
-	for i, u := range sample {
-		statements[i] = s.units[u].sentence
-	}
-	return g.model.question(prompt.Name, prompt.Input{Statements: statements, Issues: others},
+	return g.model.question(prompt.Name, prompt.Input{Statements: s.sentences(sample), Issues: others},
 		llm.ObjectOf(text("name"), text("description")))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/llm/reply"
+	"github.com/erreval/erreval/prompt"
 )
 
 // ordersOf are orderings with these assignments; -1 is a fault.
@@ -19,7 +20,7 @@ func ordersOf(assigned ...[]int) []*ordering {
 				o.faults[u] = reply.Refused
 			}
 			for n >= len(o.pool) {
-				o.pool = append(o.pool, pooled{})
+				o.pool = append(o.pool, prompt.Issue{})
 			}
 		}
 		out = append(out, o)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/erreval/erreval/internal/faults"
 )
 
 // LimitOptions limit the calls to an endpoint. 0 is no limit.
@@ -21,16 +23,14 @@ func DefaultLimitOptions() LimitOptions { return LimitOptions{InFlight: 16} }
 
 // Validate joins all faults of o.
 func (o LimitOptions) Validate() error {
-	var faults []error
+	var faults faults.List
 	for _, f := range []struct {
 		name  string
 		value int
 	}{{"calls per minute", o.RPM}, {"tokens per minute", o.TPM}, {"calls in flight", o.InFlight}} {
-		if f.value < 0 {
-			faults = append(faults, fmt.Errorf("limit: %d %s: give a number above 0, or 0 for no limit", f.value, f.name))
-		}
+		faults.Check(f.value >= 0, "limit: %d %s: give a number above 0, or 0 for no limit", f.value, f.name)
 	}
-	return errors.Join(faults...)
+	return faults.Err()
 }
 
 // Limit keeps the calls of c within o. If the endpoint answers with Wait, no call starts before that time has passed,

@@ -11,6 +11,8 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 )
 
 // Roles of a Message.
@@ -113,4 +115,106 @@ func Again(ctx context.Context) error {
 		return allow(ctx)
 	}
 	return nil
+}
+
+// Model is a language model: the client that calls it, and the settings of the calls.
+type Model struct {
+	Name string // in records; unique among the models of a run
+	// Client makes the calls; decorators add retries, limits and a journal. If it has the method Reject of
+	// journal.Client, the method is called for replies that cannot be used.
+	Client      Client
+	Model       string   // as the endpoint names it
+	Temperature *float64 // see Request
+	Seed        *int64   // of the first call; repeat n has this seed plus n. nil leaves it out
+	MaxTokens   int      // of a reply, > 0
+	Lines       bool     // ask for lines of text; otherwise for JSON, by schema where the endpoint takes one
+}
+
+// Validate reports every fault of m.
+func (m *Model) Validate() error {
+	switch {
+	case m.Name == "":
+		return errors.New("a judge has no name")
+	case m.Client == nil || m.Model == "":
+		return fmt.Errorf("judge %s has no model or no client", m.Name)
+	case m.MaxTokens <= 0:
+		return fmt.Errorf("judge %s: %d tokens for a reply; give a number above 0", m.Name, m.MaxTokens)
+	}
+	return nil
+}
+
+// Request is the call of m with messages, for the repeat of that number. It has no schema if m answers in lines of
+// text.
+func (m *Model) Request(messages []Message, schema *Schema, repeat int) *Request {
+	r := &Request{Model: m.Model, Messages: messages, Temperature: m.Temperature, MaxTokens: m.MaxTokens, Repeat: repeat}
+	if m.Seed != nil {
+		r.Seed = new(*m.Seed + int64(repeat))
+	}
+	if !m.Lines {
+		r.Schema = schema
+	}
+	return r
+}
+
+// Object is the JSON Schema of an object whose properties are all required and in this order: what comes first is
+// written first, and reasons written after a verdict only defend it.
+type Object struct {
+	Type       string     `json:"type"`
+	Properties properties `json:"properties"`
+	Required   []string   `json:"required"`
+	Additional bool       `json:"additionalProperties"`
+}
+
+// Property is one key of an Object; Schema marshals to the JSON Schema of its value.
+type Property struct {
+	Name   string
+	Schema any
+}
+
+// properties is a JSON object that keeps its order.
+type properties []Property
+
+// MarshalJSON writes the properties in order.
+func (p properties) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, q := range p {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		name, err := json.Marshal(q.Name)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := json.Marshal(q.Schema)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), schema...)
+	}
+	return append(out, '}'), nil
+}
+
+// ObjectOf is the schema of an object with these keys.
+func ObjectOf(p ...Property) Object {
+	names := make([]string, len(p))
+	for i, q := range p {
+		names[i] = q.Name
+	}
+	return Object{"object", p, names, false}
+}
+
+// TextSchema is the schema of a string.
+func TextSchema() map[string]any { return map[string]any{"type": "string"} }
+
+// ListSchema is the schema of a list whose items have the schema that item marshals to.
+func ListSchema(item any) map[string]any { return map[string]any{"type": "array", "items": item} }
+
+// NewSchema makes the Schema of that name; Schema says which names are allowed. It panics if a Property has a schema
+// that is no JSON.
+func NewSchema(name string, o Object) *Schema {
+	data, err := json.Marshal(o)
+	if err != nil {
+		panic(fmt.Sprintf("schema %s: %v", name, err))
+	}
+	return &Schema{Name: name, JSON: data}
 }

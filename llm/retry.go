@@ -18,8 +18,6 @@ type RetryOptions struct {
 	// MaxWait limits the time that one call spends on Wait errors, >= 0; the last pause may exceed it. The time is
 	// limited, not the number: if many calls share a low limit, one call gets many Wait errors though nothing is wrong.
 	MaxWait time.Duration
-	// Notify, if set, is called before each retry with the failure and the pause. It is called concurrently.
-	Notify func(err error, pause time.Duration)
 }
 
 // DefaultRetryOptions are 5 calls with about 8 s of pauses, and up to 15 minutes of waiting if the endpoint asks for
@@ -28,52 +26,26 @@ func DefaultRetryOptions() RetryOptions {
 	return RetryOptions{Attempts: 5, Base: 500 * time.Millisecond, Longest: 30 * time.Second, MaxWait: 15 * time.Minute}
 }
 
-// Validate joins all faults of o.
-func (o RetryOptions) Validate() error {
-	var faults []error
-	if o.Attempts < 1 {
-		faults = append(faults, fmt.Errorf("retry: %d attempts: at least 1 is needed", o.Attempts))
-	}
-	if o.Base <= 0 {
-		faults = append(faults, fmt.Errorf("retry: first pause %s: give one above 0", o.Base))
-	}
-	if o.Longest < o.Base {
-		faults = append(faults, fmt.Errorf("retry: longest pause %s is below the first, %s", o.Longest, o.Base))
-	}
-	if o.MaxWait < 0 {
-		faults = append(faults, fmt.Errorf("retry: longest wait %s is below 0", o.MaxWait))
-	}
-	return errors.Join(faults...)
-}
-
 // Retry repeats a call of c if its error is Transient or Wait, until o forbids it: then the error is Unavailable and
 // wraps the last one. It returns other errors unchanged. Put it around every decorator that must see each call, such as
 // Limit and a budget. o must be valid.
-func Retry(c Client, o RetryOptions) Client { return &retrier{c, o} }
-
-type retrier struct {
-	client Client
-	o      RetryOptions
-}
-
-func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
-	state := trial{o: t.o, pause: t.o.Base}
-	for {
-		reply, err := t.client.Complete(ctx, r)
-		if err == nil {
-			return reply, nil
+func Retry(c Client, o RetryOptions) Client {
+	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
+		state := trial{o: o, pause: o.Base}
+		for {
+			reply, err := c.Complete(ctx, r)
+			if err == nil {
+				return reply, nil
+			}
+			pause, final := state.nextDelay(err)
+			if final != nil {
+				return nil, final
+			}
+			if stopped := sleep(ctx, pause); stopped != nil {
+				return nil, fmt.Errorf("%w, while waiting to try again after: %s", stopped, err.Error())
+			}
 		}
-		pause, final := state.nextDelay(err)
-		if final != nil {
-			return nil, final
-		}
-		if t.o.Notify != nil {
-			t.o.Notify(err, pause)
-		}
-		if stopped := sleep(ctx, pause); stopped != nil {
-			return nil, fmt.Errorf("%w, while waiting to try again after: %s", stopped, err.Error())
-		}
-	}
+	})
 }
 
 // trial is the state of one call's retries.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/reply"
@@ -38,26 +39,21 @@ const (
 
 // Validate joins all faults of o.
 func (o *PanelOptions) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf("comparison: "+format, args...))
-		}
-	}
-	check(o.Taxonomy != nil, "no taxonomy")
-	check(len(o.Types) > 0, "there is nothing to compare by")
-	check(len(o.Templates) > 0, "no template")
+	faults := faults.List{About: "comparison: "}
+	faults.Check(o.Taxonomy != nil, "no taxonomy")
+	faults.Check(len(o.Types) > 0, "there is nothing to compare by")
+	faults.Check(len(o.Templates) > 0, "no template")
 	for _, t := range o.Templates {
-		check(t.Kind == prompt.Compare || t.Kind == prompt.CompareJoint && len(o.Templates) == 1,
+		faults.Check(t.Kind == prompt.Compare || t.Kind == prompt.CompareJoint && len(o.Templates) == 1,
 			"the templates are of kind %s, or one of kind %s", prompt.Compare, prompt.CompareJoint)
 	}
-	check(len(o.Orders) > 0 && len(o.Modes) > 0, "no order or no mode")
-	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
-	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s", o.Reconcile,
-		verdicts.Agree, verdicts.Majority)
-	return errors.Join(faults...)
+	faults.Check(len(o.Orders) > 0 && len(o.Modes) > 0, "no order or no mode")
+	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
+	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
+	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
+	faults.Check(o.Reconcile == verdicts.Agree || o.Reconcile == verdicts.Majority, "reconcile %q: it is %s or %s",
+		o.Reconcile, verdicts.Agree, verdicts.Majority)
+	return faults.Err()
 }
 
 // Panel is one or more models that judge pairs. Safe for concurrent use.
@@ -87,27 +83,13 @@ func NewPanel(models []llm.Model, o PanelOptions) (*Panel, error) {
 // verdicts to emit. It runs and ends as scorer.Panel.Score does.
 func (p *Panel) Judge(ctx context.Context, next func() (*dataset.Row, error),
 	emit func(*dataset.Row, verdicts.Set) error) error {
-	for _, j := range p.judges {
-		j.Reset()
-	}
-	return ask.InOrder(ctx, p.o.Workers, func() (*ask.Item, error) {
-		row, err := next()
-		if err != nil {
-			return nil, err
-		}
+	return ask.About(ctx, p.judges, p.o.Workers, next, func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := p.Questions(row)
-		if err != nil {
-			return nil, err
-		}
-		item := &ask.Item{Emit: func() error {
+		return questions, func() error {
 			set, err := p.verdictsOf(row, questions)
 			return errors.Join(err, emit(row, set))
-		}}
-		for _, q := range questions {
-			item.Questions = append(item.Questions, func(ctx context.Context) error { return q.ask(ctx, p.o.Attempts) })
-		}
-		return item, nil
-	})
+		}, err
+	}, func(ctx context.Context, q *Question) error { return q.ask(ctx, p.o.Attempts) })
 }
 
 // Question is one call about a pair.
@@ -117,7 +99,6 @@ type Question struct {
 	Request *llm.Request
 
 	judge *ask.Asker
-	asked string // all messages
 	task  *taxonomy.Taxonomy
 	types []string // what the reply is about: one, or all where it is joint
 	joint bool
@@ -202,16 +183,8 @@ func (p *Panel) question(judge *ask.Asker, template *prompt.Template, pair *pair
 	if err != nil {
 		return nil, err
 	}
-	said := make([]llm.Message, len(messages))
-	for i, m := range messages {
-		said[i] = llm.Message(m)
-	}
-	schema, err := schemaOf(t, types, joint)
-	if err != nil {
-		return nil, err
-	}
-	q := &Question{Judge: judge.Name, judge: judge, asked: prompt.Join(messages), task: t, types: types, joint: joint,
-		run: run, runs: map[string]verdicts.Run{}, Request: judge.Request(said, schema, run.Repeat)}
+	q := &Question{Judge: judge.Name, judge: judge, task: t, types: types, joint: joint, run: run,
+		runs: map[string]verdicts.Run{}, Request: judge.Request(messages, schemaOf(t, types, joint), run.Repeat)}
 	q.Title = fmt.Sprintf("%s, %s, order %s, wording %s", types[0], run.Mode, run.Order, run.Prompt)
 	if joint {
 		q.Title = fmt.Sprintf("all types, %s, order %s", run.Mode, run.Order)

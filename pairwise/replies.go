@@ -9,6 +9,7 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // schemaOf is the form of a reply.
-func schemaOf(t *taxonomy.Taxonomy, types []string, joint bool) (*llm.Schema, error) {
+func schemaOf(t *taxonomy.Taxonomy, types []string, joint bool) *llm.Schema {
 	verdict := llm.ObjectOf(llm.Property{Name: "reason", Schema: llm.TextSchema()}, llm.Property{Name: "verdict",
 		Schema: map[string]any{"type": "string", "enum": []string{first, second, bothGood, bothBad}}})
 	if !joint {
@@ -68,9 +69,9 @@ func (q *Question) result(value, reason string) verdicts.Run {
 var askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict[\s*_]*[:：]\s*([^\]\n]{1,40})\]\]?`)
 
 func (q *Question) readOne(answer *llm.Reply) (value, reason string, err error) {
-	object, err := reply.Read(answer, q.asked, "verdict")
+	object, err := reply.Read(answer, prompt.Join(q.Request.Messages), "verdict")
 	if err == nil {
-		value, err = valueOf(object, "verdict")
+		value, err = readValue(object.Text("verdict"))
 		return value, object.Text("reason"), err
 	}
 	if !isMissing(err) {
@@ -103,10 +104,6 @@ func onlyValue(matches [][]string) (value string, err error) {
 		value = v
 	}
 	return value, nil
-}
-
-func valueOf(o reply.Object, key string) (string, error) {
-	return readValue(o.Text(key))
 }
 
 // readValue turns the word of a reply into a verdict in which A is the text that was shown first.
@@ -154,8 +151,9 @@ func (q *Question) readJoint(answer *llm.Reply) map[string]verdicts.Run {
 
 // readMembers is the object that has the key of any type.
 func (q *Question) readMembers(answer *llm.Reply) (object reply.Object, err error) {
+	asked := prompt.Join(q.Request.Messages)
 	for _, name := range slices.Backward(q.types) {
-		if object, err = reply.Read(answer, q.asked, codeOf(q.task, name)); err == nil {
+		if object, err = reply.Read(answer, asked, codeOf(q.task, name)); err == nil {
 			return object, nil
 		}
 		if !isMissing(err) {
@@ -175,7 +173,7 @@ func memberOf(o reply.Object, keys ...string) (value, reason string, err error) 
 	for _, key := range keys {
 		switch v, _ := o.Get(key); v := v.(type) {
 		case reply.Object:
-			value, err = valueOf(v, "verdict")
+			value, err = readValue(v.Text("verdict"))
 			return value, v.Text("reason"), err
 		case string:
 			value, err = readValue(v)

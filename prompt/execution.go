@@ -122,17 +122,23 @@ func addSteps(list *parse.ListNode) {
 	for _, n := range list.Nodes {
 		step(n.Position())
 		nodes = append(nodes, n)
-		switch n := n.(type) {
-		case *parse.IfNode:
-			addSteps(n.List)
-			addSteps(n.ElseList)
-		case *parse.RangeNode:
-			addSteps(n.List)
-			addSteps(n.ElseList)
-		case *parse.WithNode:
-			addSteps(n.List)
-			addSteps(n.ElseList)
+		if b := branchOf(n); b != nil {
+			addSteps(b.List)
+			addSteps(b.ElseList)
 		}
 	}
 	list.Nodes = nodes
+}
+
+// branchOf is what if, range and with have in common; nil for other nodes.
+func branchOf(n parse.Node) *parse.BranchNode {
+	switch n := n.(type) {
+	case *parse.IfNode:
+		return &n.BranchNode
+	case *parse.RangeNode:
+		return &n.BranchNode
+	case *parse.WithNode:
+		return &n.BranchNode
+	}
+	return nil
 }

@@ -53,43 +53,28 @@ type issueSlots struct {
 
 // Criteria are what a row is evaluated by, in a template of kind Evaluate.
 func (s *Slots) Criteria() ([]Criterion, error) {
-	if s.kind != Evaluate {
-		return nil, s.misplaced("Criteria", Evaluate)
-	}
-	return s.about.criteria, nil
+	return slot(s, "Criteria", Evaluate, s.kind == Evaluate, s.about.criteria)
 }
 
 // Evidence are the labels found in the row, in a template of kind Analyze or Evaluate; none where ErrorAware is not
 // set.
 func (s *Slots) Evidence() ([]LabelSlot, error) {
-	if !showsEvidence(s.kind) {
-		return nil, s.misplaced("Evidence", Analyze+" or "+Evaluate)
-	}
-	return s.about.evidence, nil
+	return slot(s, "Evidence", Analyze+" or "+Evaluate, showsEvidence(s.kind), s.about.evidence)
 }
 
 // Issues are the known ones, in a template about issues that shows no row.
 func (s *Slots) Issues() ([]Text, error) {
-	if showsRow(s.kind) {
-		return nil, s.misplaced("Issues", Fit+", "+Merge+", "+Map+" and the like")
-	}
-	return s.about.issues, nil
+	return slot(s, "Issues", Fit+", "+Merge+", "+Map+" and the like", !showsRow(s.kind), s.about.issues)
 }
 
 // Statements are what was said about rows, in a template about issues that shows no row.
 func (s *Slots) Statements() ([]Text, error) {
-	if showsRow(s.kind) {
-		return nil, s.misplaced("Statements", Fit+", "+Name+", "+Map+" and the like")
-	}
-	return s.about.statements, nil
+	return slot(s, "Statements", Fit+", "+Name+", "+Map+" and the like", !showsRow(s.kind), s.about.statements)
 }
 
 // Most is how many issues there may be, in a template about issues that shows no row; 0 is any number.
 func (s *Slots) Most() (int, error) {
-	if showsRow(s.kind) {
-		return 0, s.misplaced("Most", Synthesize+" or "+Merge)
-	}
-	return s.about.most, nil
+	return slot(s, "Most", Synthesize+" or "+Merge, !showsRow(s.kind), s.about.most)
 }
 
 // setIssues fills the slots about issues.

@@ -22,42 +22,27 @@ type pairSlots struct {
 
 // First is the text that is shown first, in a template about two texts.
 func (s *Slots) First() (Text, error) {
-	if !isOfPairs(s.kind) {
-		return Text{}, s.misplaced("First", Compare+" or "+CompareJoint)
-	}
-	return s.pair.first, nil
+	return slot(s, "First", Compare+" or "+CompareJoint, isOfPairs(s.kind), s.pair.first)
 }
 
 // Second is the other text, in a template about two texts.
 func (s *Slots) Second() (Text, error) {
-	if !isOfPairs(s.kind) {
-		return Text{}, s.misplaced("Second", Compare+" or "+CompareJoint)
-	}
-	return s.pair.second, nil
+	return slot(s, "Second", Compare+" or "+CompareJoint, isOfPairs(s.kind), s.pair.second)
 }
 
 // Overall tells whether the texts are compared as wholes and not by Target, in a template of kind Compare.
 func (s *Slots) Overall() (bool, error) {
-	if s.kind != Compare {
-		return false, s.misplaced("Overall", Compare)
-	}
-	return s.pair.overall, nil
+	return slot(s, "Overall", Compare, s.kind == Compare, s.pair.overall)
 }
 
 // FirstErrors are the labels found in the first text, in a template about two texts; none where ErrorAware is not set.
 func (s *Slots) FirstErrors() ([]LabelSlot, error) {
-	if !isOfPairs(s.kind) {
-		return nil, s.misplaced("FirstErrors", Compare+" or "+CompareJoint)
-	}
-	return s.pair.firstErrors, nil
+	return slot(s, "FirstErrors", Compare+" or "+CompareJoint, isOfPairs(s.kind), s.pair.firstErrors)
 }
 
 // SecondErrors are those of the second text.
 func (s *Slots) SecondErrors() ([]LabelSlot, error) {
-	if !isOfPairs(s.kind) {
-		return nil, s.misplaced("SecondErrors", Compare+" or "+CompareJoint)
-	}
-	return s.pair.secondErrors, nil
+	return slot(s, "SecondErrors", Compare+" or "+CompareJoint, isOfPairs(s.kind), s.pair.secondErrors)
 }
 
 // setPair fills the slots about two texts. The first of the row's values is the first text.

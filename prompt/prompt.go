@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -26,13 +27,6 @@ const (
 	Vanilla    = "vanilla"     // without any errors
 	ErrorAware = "error-aware" // with the errors found that bear on the dimension
 )
-
-// Message is one turn of a conversation; its fields are those of llm.Message.
-type Message struct {
-	Role    string // "system" or "user"
-	Content string
-	Fence   string // the code in the lines around the texts in Content
-}
 
 // Input is what one prompt is made of.
 type Input struct {
@@ -93,49 +87,43 @@ type Slots struct {
 
 // Dimension is the one at hand, in a template of kind Judge.
 func (s *Slots) Dimension() (DimensionSlot, error) {
-	if s.kind != Judge {
-		return DimensionSlot{}, s.misplaced("Dimension", Judge)
+	all, err := slot(s, "Dimension", Judge, s.kind == Judge, s.dimensions)
+	if err != nil {
+		return DimensionSlot{}, err
 	}
-	return s.dimensions[0], nil
+	return all[0], nil
 }
 
 // Dimensions are all of the task, in a template of kind Joint.
 func (s *Slots) Dimensions() ([]DimensionSlot, error) {
-	if s.kind != Joint {
-		return nil, s.misplaced("Dimensions", Joint)
-	}
-	return s.dimensions, nil
+	return slot(s, "Dimensions", Joint, s.kind == Joint, s.dimensions)
 }
 
 // Examples are rows with their labels, in a template of kind Identify or Simulate; none in a zero-shot prompt.
 func (s *Slots) Examples() ([]ExampleSlot, error) {
-	if s.kind != Identify && s.kind != Simulate {
-		return nil, s.misplaced("Examples", Identify+" or "+Simulate)
-	}
-	return s.examples, nil
+	return slot(s, "Examples", Identify+" or "+Simulate, s.kind == Identify || s.kind == Simulate, s.examples)
 }
 
 // Target is the error that is written or looked for, in a template of kind Simulate or Confirm.
 func (s *Slots) Target() (LabelSlot, error) {
-	if !aboutOne(s.kind) && s.kind != Compare {
-		return LabelSlot{}, s.misplaced("Target", Simulate+", "+Confirm+" or "+Compare)
-	}
-	return s.target, nil
+	return slot(s, "Target", Simulate+", "+Confirm+" or "+Compare, aboutOne(s.kind) || s.kind == Compare, s.target)
 }
 
 // Written is the field that has the error, without its text, in a template of kind Simulate or Confirm.
 func (s *Slots) Written() (Text, error) {
-	if !aboutOne(s.kind) {
-		return Text{}, s.misplaced("Written", Simulate+" or "+Confirm)
-	}
-	return s.written, nil
+	return slot(s, "Written", Simulate+" or "+Confirm, aboutOne(s.kind), s.written)
 }
 
 // aboutOne tells whether templates of a kind are about one error type.
 func aboutOne(kind string) bool { return kind == Simulate || kind == Confirm }
 
-func (s *Slots) misplaced(slot, kind string) error {
-	return fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", slot, kind, s.kind)
+// slot is what a slot shows, which belongs to templates of some kinds; here tells whether s is of one of these.
+func slot[T any](s *Slots, name, kinds string, here bool, shown T) (T, error) {
+	if !here {
+		var none T
+		return none, fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", name, kinds, s.kind)
+	}
+	return shown, nil
 }
 
 // Text is one field of a row. Its content can be shown as Block only.
@@ -163,13 +151,13 @@ type ExampleSlot struct {
 
 // Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points
 // to must not change any more.
-func (t *Template) Messages(in Input) ([]Message, error) {
+func (t *Template) Messages(in Input) ([]llm.Message, error) {
 	slots, err := t.slots(in)
 	if err != nil {
 		return nil, err
 	}
-	var out []Message
-	for _, role := range []string{"system", "user"} {
+	var out []llm.Message
+	for _, role := range []string{llm.System, llm.User} {
 		if t.tree.Lookup(role) == nil {
 			continue
 		}
@@ -177,13 +165,13 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Message{role, content, slots.Fence})
+		out = append(out, llm.Message{Role: role, Content: content, Fence: slots.Fence})
 	}
 	return out, nil
 }
 
 // Join is all that messages say as one text, for showing it and for finding its parts in a reply.
-func Join(messages []Message) string {
+func Join(messages []llm.Message) string {
 	texts := make([]string, len(messages))
 	for i, m := range messages {
 		texts[i] = m.Content

@@ -137,17 +137,14 @@ func isPlain(tree *template.Template) bool {
 var plainFuncs = []string{"add", "and", "or", "not"}
 
 func isPlainNode(n parse.Node) bool {
+	if b := branchOf(n); b != nil {
+		return isPlainNode(b.Pipe) && isPlainNode(b.List) && isPlainNode(b.ElseList)
+	}
 	switch n := n.(type) {
 	case *parse.ListNode:
 		return n == nil || !slices.ContainsFunc(n.Nodes, func(n parse.Node) bool { return !isPlainNode(n) })
 	case *parse.ActionNode:
 		return isPlainNode(n.Pipe)
-	case *parse.IfNode:
-		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
-	case *parse.RangeNode:
-		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
-	case *parse.WithNode:
-		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
 	case *parse.TemplateNode:
 		return isPlainNode(n.Pipe)
 	case *parse.PipeNode:

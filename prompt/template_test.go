@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -92,7 +93,7 @@ func TestOwnTemplate(t *testing.T) {
 	}
 	code := fence(tmpl.Hash(), benign)
 	if want := "Fluency 1-3 [begin passage " + code + "]\n" + benign[2] + "\n[end passage " + code + "]"; len(m) != 1 ||
-		m[0] != (Message{"user", want, code}) {
+		m[0] != (llm.Message{Role: llm.User, Content: want, Fence: code}) {
 		t.Errorf("%q; want one user message, %q", m, want)
 	}
 	sum := sha256.Sum256([]byte(text))

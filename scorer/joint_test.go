@@ -242,20 +242,20 @@ func TestLabelsWithoutNoError(t *testing.T) {
 
 func TestSchemas(t *testing.T) {
 	qg := task(t)
-	verdict, err := VerdictSchema(&qg.Dimensions[0])
+	verdict := VerdictSchema(&qg.Dimensions[0])
 	const one = `{"type":"object","properties":{"reason":{"type":"string"},"score":{"enum":[1,2,3],"type":"integer"}},"required":["reason","score"],"additionalProperties":false}`
-	if err != nil || verdict.Name != "verdict" || string(verdict.JSON) != one {
-		t.Errorf("%s, %v", verdict.JSON, err)
+	if verdict.Name != "verdict" || string(verdict.JSON) != one {
+		t.Errorf("%s", verdict.JSON)
 	}
-	joint, err := JointSchema(three(t))
+	joint := JointSchema(three(t))
 	const all = `{"type":"object","properties":{"fluency":` + one + `,"consistency":` + one + `,"answer_consistency":` +
 		one + `},"required":["fluency","consistency","answer_consistency"],"additionalProperties":false}`
-	if err != nil || string(joint.JSON) != all {
-		t.Errorf("%s, %v", joint.JSON, err)
+	if string(joint.JSON) != all {
+		t.Errorf("%s", joint.JSON)
 	}
-	labels, err := LabelsSchema(qg)
-	if err != nil || !strings.Contains(string(labels.JSON), `"labels":{"items":{"enum":["Incomplete","Not A Question",`) {
-		t.Errorf("%s, %v", labels.JSON, err)
+	labels := LabelsSchema(qg)
+	if !strings.Contains(string(labels.JSON), `"labels":{"items":{"enum":["Incomplete","Not A Question",`) {
+		t.Errorf("%s", labels.JSON)
 	}
 }
 

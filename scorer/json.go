@@ -44,17 +44,7 @@ func field(object reply.Object, wanted ...string) (any, bool) {
 	return found[len(found)-1], true
 }
 
-// jsonVerdict is the verdict of a reply that is JSON and nothing else.
-func (r *reading) jsonVerdict(d *taxonomy.Dimension) (mark, bool) {
-	if !r.Only {
-		return mark{}, false
-	}
-	return r.laterJSON(d)
-}
-
-// laterJSON is the last verdict of the objects and lists in the text.
-func (r *reading) laterJSON(d *taxonomy.Dimension) (mark, bool) { return last(r.jsonMarks(d)) }
-
+// jsonMarks are the verdicts of the objects and lists in the text.
 func (r *reading) jsonMarks(d *taxonomy.Dimension) []mark {
 	var found []mark
 	for _, v := range r.JSON {

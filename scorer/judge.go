@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
@@ -64,34 +65,29 @@ const (
 
 // Validate joins all faults of o.
 func (o *PanelOptions) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf("judging: "+format, args...))
-		}
-	}
-	check(o.Taxonomy != nil && len(o.Taxonomy.Dimensions) > 0, "the taxonomy has no dimensions")
-	check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint),
+	faults := faults.List{About: "judging: "}
+	faults.Check(o.Taxonomy != nil && len(o.Taxonomy.Dimensions) > 0, "the taxonomy has no dimensions")
+	faults.Check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint),
 		"the template is of kind %s or %s", prompt.Judge, prompt.Joint)
-	check(len(o.Modes) > 0, "no mode; give %s, %s or both", dataset.ModeVanilla, dataset.ModeErrorAware)
+	faults.Check(len(o.Modes) > 0, "no mode; give %s, %s or both", dataset.ModeVanilla, dataset.ModeErrorAware)
 	for i, m := range o.Modes {
-		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m),
+		faults.Check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m),
 			"mode %q is unknown, or given twice; there are %s and %s", m, dataset.ModeVanilla, dataset.ModeErrorAware)
 	}
-	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
-	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate,
-		strings.Join(Aggregates(), ", "))
-	check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
-	check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware),
+	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
+	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
+	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
+	faults.Check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s",
+		o.Aggregate, strings.Join(Aggregates(), ", "))
+	faults.Check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
+	faults.Check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware),
 		"only error-aware judgements show labels, so only there can wrong ones be planted")
-	check(o.Plant == 0 || o.Template == nil || o.Template.Kind == prompt.Judge,
+	faults.Check(o.Plant == 0 || o.Template == nil || o.Template.Kind == prompt.Judge,
 		"a planted label bears on one dimension; ask for one dimension a call")
-	check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1,
+	faults.Check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1,
 		"a certainty is 0.5 to 1; got %v", o.Cascade.Sure)
-	check(o.Cascade.Audit >= 0 && o.Cascade.Audit <= 1, "a share to audit is 0 to 1; got %v", o.Cascade.Audit)
-	return errors.Join(faults...)
+	faults.Check(o.Cascade.Audit >= 0 && o.Cascade.Audit <= 1, "a share to audit is 0 to 1; got %v", o.Cascade.Audit)
+	return faults.Err()
 }
 
 // DecisiveMode is that of the judgements that make the values.
@@ -135,9 +131,7 @@ func NewPanel(judges []llm.Model, o PanelOptions) (*Panel, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if err := p.setSchemas(); err != nil {
-		return nil, err
-	}
+	p.setSchemas()
 	if o.Cascade.Sure > 0 {
 		offline, err := NewOffline(o.Taxonomy, OfflineOptions{})
 		if err != nil {
@@ -150,19 +144,45 @@ func NewPanel(judges []llm.Model, o PanelOptions) (*Panel, error) {
 
 func (p *Panel) joint() bool { return p.o.Template.Kind == prompt.Joint }
 
-func (p *Panel) setSchemas() error {
+func (p *Panel) setSchemas() {
 	ds := p.o.Taxonomy.Dimensions
 	if p.joint() {
-		s, err := JointSchema(ds)
-		p.schemas = []*llm.Schema{s}
-		return err
+		p.schemas = []*llm.Schema{JointSchema(ds)}
+		return
 	}
 	for i := range ds {
-		s, err := VerdictSchema(&ds[i])
-		if err != nil {
-			return err
-		}
-		p.schemas = append(p.schemas, s)
+		p.schemas = append(p.schemas, VerdictSchema(&ds[i]))
 	}
-	return nil
+}
+
+// VerdictSchema is the form of a reply to a prompt of kind judge with JSON set: reason, then score.
+func VerdictSchema(d *taxonomy.Dimension) *llm.Schema {
+	return llm.NewSchema("verdict", verdictOf(d))
+}
+
+// JointSchema is the form of a reply to a prompt of kind joint: reason and score under each dimension's key.
+func JointSchema(ds []taxonomy.Dimension) *llm.Schema {
+	p := make([]llm.Property, len(ds))
+	for i := range ds {
+		p[i] = llm.Property{Name: ds[i].Key, Schema: verdictOf(&ds[i])}
+	}
+	return llm.NewSchema("verdicts", llm.ObjectOf(p...))
+}
+
+// LabelsSchema is the form of a reply to a prompt of kind identify: reason, then the labels' names.
+func LabelsSchema(t *taxonomy.Taxonomy) *llm.Schema {
+	labels := llm.ListSchema(map[string]any{"type": "string", "enum": t.Labels()})
+	return llm.NewSchema("labels", llm.ObjectOf(reason, llm.Property{Name: "labels", Schema: labels}))
+}
+
+// reason comes before what it is for.
+var reason = llm.Property{Name: "reason", Schema: llm.TextSchema()}
+
+// verdictOf lists the scores: not every endpoint takes minimum and maximum, and nothing lies between scores.
+func verdictOf(d *taxonomy.Dimension) llm.Object {
+	scores := make([]int, len(d.Criteria))
+	for i, c := range d.Criteria {
+		scores[i] = c.Score
+	}
+	return llm.ObjectOf(reason, llm.Property{Name: "score", Schema: map[string]any{"type": "integer", "enum": scores}})
 }

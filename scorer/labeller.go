@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/reply"
@@ -41,19 +42,14 @@ func DefaultLabellerOptions() LabellerOptions {
 
 // Validate joins all faults of o.
 func (o *LabellerOptions) Validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf("labelling: "+format, args...))
-		}
-	}
-	check(o.Taxonomy != nil, "no taxonomy")
-	check(o.Template != nil && o.Template.Kind == prompt.Identify, "the template is of kind %s", prompt.Identify)
-	check(len(o.Examples) <= MaxExamples, "%d examples; a prompt shows %d at most", len(o.Examples), MaxExamples)
-	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
-	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	return errors.Join(faults...)
+	faults := faults.List{About: "labelling: "}
+	faults.Check(o.Taxonomy != nil, "no taxonomy")
+	faults.Check(o.Template != nil && o.Template.Kind == prompt.Identify, "the template is of kind %s", prompt.Identify)
+	faults.Check(len(o.Examples) <= MaxExamples, "%d examples; a prompt shows %d at most", len(o.Examples), MaxExamples)
+	faults.Check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
+	faults.Check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
+	faults.Check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
+	return faults.Err()
 }
 
 // Labeller is a language model that looks for errors. Its records are those of package identifier, so that both kinds
@@ -69,12 +65,8 @@ func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
 	if err := errors.Join(validate(&judge), o.Validate()); err != nil {
 		return nil, err
 	}
-	schema, err := LabelsSchema(o.Taxonomy)
-	if err != nil {
-		return nil, err
-	}
-	l := &Labeller{o: o, judge: ask.New(judge), schema: schema}
-	_, err = o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)),
+	l := &Labeller{o: o, judge: ask.New(judge), schema: LabelsSchema(o.Taxonomy)}
+	_, err := o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)),
 		Examples: o.Examples})
 	return l, err
 }
@@ -84,11 +76,12 @@ func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
 // the reason: never guessed at, and never taken for one without error.
 func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	*dataset.Diagnosis) error) error {
-	return askInOrder(ctx, []*ask.Asker{l.judge}, l.o.Workers, l.o.Attempts, next, func(row *dataset.Row) ([]*Question,
-		func() error, error) {
+	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := l.Questions(row)
 		return questions, func() error { return emit(row, l.diagnosis(questions, row.Values)) }, err
-	})
+	}
+	return ask.About(ctx, []*ask.Asker{l.judge}, l.o.Workers, next, plan,
+		func(ctx context.Context, q *Question) error { return q.ask(ctx, l.o.Attempts) })
 }
 
 // Questions are the calls that a row needs, if each first reply holds labels.

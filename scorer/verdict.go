@@ -42,13 +42,17 @@ func ParseVerdict(answer *llm.Reply, prompt string, d *taxonomy.Dimension) (valu
 
 // verdict is the verdict of the most explicit form.
 func (r *reading) verdict(d *taxonomy.Dimension) (mark, bool) {
-	m, ok := r.jsonVerdict(d)
-	for _, find := range []func(*reading, *taxonomy.Dimension) (mark, bool){findAsked, (*reading).laterJSON, findLoose} {
-		if !ok {
-			m, ok = find(r, d)
-		}
+	inJSON, found := last(r.jsonMarks(d))
+	if found && r.Only {
+		return inJSON, true
 	}
-	return m, ok
+	if asked, ok := lastMark(r.Text, askedForm, 2, nil); ok {
+		return asked, true
+	}
+	if found {
+		return inJSON, true
+	}
+	return findLoose(r, d)
 }
 
 // reading is a reply in which verdicts or labels are looked for.
@@ -199,11 +203,6 @@ var (
 	more  = regexp.MustCompile(`(?i)^[ \t]*(?:[-–—/]|to|or|and)[ \t]*(?:\d|one\b|two\b|three\b|four\b|five\b)`)
 	glued = regexp.MustCompile(`^(?:[A-Za-z_]|[.,]?\d)`)
 )
-
-// findAsked finds the form that the built-in templates ask for.
-func findAsked(r *reading, _ *taxonomy.Dimension) (mark, bool) {
-	return lastMark(r.Text, askedForm, 2, nil)
-}
 
 // findLoose finds what models write instead, the more explicit first.
 func findLoose(r *reading, d *taxonomy.Dimension) (mark, bool) {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/erreval/erreval/internal/plainjson"
 )
@@ -108,47 +107,26 @@ func (p *pythonList) item() (string, error) {
 // quoted reads on behind an opening quote.
 func (p *pythonList) quoted(quote byte) (string, error) {
 	var b strings.Builder
-	for p.at < len(p.text) {
-		c := p.text[p.at]
-		p.at++
-		switch {
-		case c == quote:
-			return b.String(), nil
-		case c == '\n':
+	for !p.take(quote) {
+		switch rest := p.text[p.at:]; {
+		case rest == "" || rest[0] == '\n':
 			return "", errItem
-		case c != '\\':
-			b.WriteByte(c)
-		default:
-			if err := p.escape(&b); err != nil {
-				return "", err
+		case rest[0] != '\\':
+			b.WriteByte(rest[0])
+			p.at++
+		case strings.HasPrefix(rest, `\'`) || strings.HasPrefix(rest, `\"`):
+			b.WriteByte(rest[1])
+			p.at += 2
+		default: // Go's other escapes are those that repr writes, and octal numbers
+			r, _, tail, err := strconv.UnquoteChar(rest, 0)
+			if err != nil || rest[1] <= '9' {
+				return "", errItem
 			}
+			b.WriteRune(r)
+			p.at = len(p.text) - len(tail)
 		}
 	}
-	return "", errItem
-}
-
-// escape reads on behind a backslash.
-func (p *pythonList) escape(b *strings.Builder) error {
-	if p.at == len(p.text) {
-		return errItem
-	}
-	c := p.text[p.at]
-	p.at++
-	if i := strings.IndexByte(`\'"abfnrtv`, c); i >= 0 {
-		b.WriteByte("\\'\"\a\b\f\n\r\t\v"[i])
-		return nil
-	}
-	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-	if digits == 0 || p.at+digits > len(p.text) {
-		return errItem
-	}
-	n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
-	if err != nil || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) { // #nosec G115 -- likewise
-		return errItem
-	}
-	p.at += digits
-	b.WriteRune(rune(n)) // #nosec G115 -- at most unicode.MaxRune
-	return nil
+	return b.String(), nil
 }
 
 // jsonList is texts as a JSON list, which Python reads as a literal too: only what has to be escaped is.

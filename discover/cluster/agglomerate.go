@@ -1,41 +1,21 @@
 package cluster
 
-import "fmt"
-
-// Linkage says how far apart two groups are.
-type Linkage int
-
-const (
-	// Average is the mean distance of an item of one group and an item of the other.
-	Average Linkage = iota
-	// Complete is the largest such distance.
-	Complete
-)
-
-// String is the name of the linkage.
-func (l Linkage) String() string {
-	switch l {
-	case Average:
-		return "average"
-	case Complete:
-		return "complete"
-	}
-	return fmt.Sprintf("Linkage(%d)", int(l))
-}
+import "slices"
 
 // Agglomerate joins the two nearest groups again and again, while their distance is at most cut, and returns each
-// item's group, numbered in the order of first items. An item of weight w, at least 1, counts as w equal ones.
-// distance is called for i < j; items whose distance is NaN are not joined. The result is that of
+// item's group, numbered in the order of first items. How far apart two groups are is the mean distance of an item of
+// one and an item of the other (average linkage). An item of weight w, at least 1, counts as w equal ones. distance is
+// called for i < j; items whose distance is NaN are not joined. The result is that of
 // scipy.cluster.hierarchy.fcluster(…, cut, "distance"), by nearest-neighbour chains (Murtagh 1983) in O(n²) time and
 // 4n² bytes; of equal distances the one of the first items comes first.
-func Agglomerate(weights []int, distance func(i, j int) float64, linkage Linkage, cut float64) []int {
+func Agglomerate(weights []int, distance func(i, j int) float64, cut float64) []int {
 	d := newDistances(len(weights))
 	for i := range weights {
 		for j := i + 1; j < len(weights); j++ {
 			d.set(i, j, distance(i, j))
 		}
 	}
-	return agglomerate(weights, d, linkage, cut)
+	return agglomerate(weights, d, cut)
 }
 
 // distances are those of n items to each other.
@@ -68,21 +48,20 @@ func (d *distances) row(i int) []float64 {
 // joining is the state of agglomerate.
 type joining struct {
 	*distances
-	linkage Linkage
-	cut     float64
-	weight  []float64 // of the group that has its first item's place
-	active  []int     // groups that may still grow, in order
-	into    []int     // an item's place to the one it was joined with
+	cut    float64
+	weight []float64 // of the group that has its first item's place
+	active []int     // groups that may still grow, in order
+	into   []int     // an item's place to the one it was joined with
 }
 
 // agglomerate is Agglomerate; it overwrites d.
-func agglomerate(weights []int, d *distances, linkage Linkage, cut float64) []int {
-	j := &joining{distances: d, linkage: linkage, cut: cut}
+func agglomerate(weights []int, d *distances, cut float64) []int {
+	j := &joining{distances: d, cut: cut}
 	for i, w := range weights {
 		j.weight, j.active, j.into = append(j.weight, float64(w)), append(j.active, i), append(j.into, i)
 	}
-	// A chain leads from group to nearest group; its last two are nearest to each other. Neither linkage brings groups
-	// nearer by joining others (they are reducible), so a group whose nearest one is beyond the cut has its final size.
+	// A chain leads from group to nearest group; its last two are nearest to each other. Joining others brings
+	// no groups nearer (the linkage is reducible), so a group whose nearest one is beyond the cut has its final size.
 	var chain []int
 	for len(j.active) > 0 {
 		if len(chain) == 0 {
@@ -124,12 +103,8 @@ func (j *joining) nearest(g, first int) int {
 }
 
 func (j *joining) retire(g int) {
-	for i, k := range j.active {
-		if k == g {
-			j.active = append(j.active[:i], j.active[i+1:]...)
-			return
-		}
-	}
+	at := slices.Index(j.active, g)
+	j.active = slices.Delete(j.active, at, at+1)
 }
 
 // join adds group b to group a.
@@ -137,15 +112,9 @@ func (j *joining) join(a, b int) {
 	j.retire(b)
 	wa, wb := j.weight[a], j.weight[b]
 	for _, k := range j.active {
-		if k == a {
-			continue
+		if k != a {
+			j.set(a, k, (wa*j.at(a, k)+wb*j.at(b, k))/(wa+wb))
 		}
-		da, db := j.at(a, k), j.at(b, k)
-		joined := max(da, db)
-		if j.linkage == Average {
-			joined = (wa*da + wb*db) / (wa + wb)
-		}
-		j.set(a, k, joined)
 	}
 	j.weight[a], j.into[b] = wa+wb, a
 }

@@ -21,9 +21,8 @@ type witness struct {
 		Weights  []int
 		Distance [][]float64
 		Cuts     []struct {
-			Linkage string
-			Cut     float64
-			Groups  []int
+			Cut    float64
+			Groups []int
 		}
 	}
 	Similarity struct {
@@ -60,13 +59,9 @@ func inOrder(groups []int) []int {
 func TestAgglomerateEqualsScipy(t *testing.T) {
 	for i, tree := range readWitness(t).Trees {
 		for _, c := range tree.Cuts {
-			linkage := Average
-			if c.Linkage == Complete.String() {
-				linkage = Complete
-			}
-			got := Agglomerate(tree.Weights, func(i, j int) float64 { return tree.Distance[i][j] }, linkage, c.Cut)
+			got := Agglomerate(tree.Weights, func(i, j int) float64 { return tree.Distance[i][j] }, c.Cut)
 			if want := inOrder(c.Groups); !reflect.DeepEqual(got, want) {
-				t.Errorf("tree %d, %s, cut %v: %v, want %v", i, c.Linkage, c.Cut, got, want)
+				t.Errorf("tree %d, cut %v: %v, want %v", i, c.Cut, got, want)
 			}
 		}
 	}
@@ -76,22 +71,20 @@ func TestAgglomerateEqualsScipy(t *testing.T) {
 func TestAgglomerateTies(t *testing.T) {
 	ones := func(int, int) float64 { return 1 }
 	for cut, want := range map[float64][]int{1: {0, 0, 0, 0}, 0.5: {0, 1, 2, 3}} {
-		for _, linkage := range []Linkage{Average, Complete} {
-			if got := Agglomerate([]int{1, 2, 1, 1}, ones, linkage, cut); !reflect.DeepEqual(got, want) {
-				t.Errorf("%v, cut %v: %v, want %v", linkage, cut, got, want)
-			}
+		if got := Agglomerate([]int{1, 2, 1, 1}, ones, cut); !reflect.DeepEqual(got, want) {
+			t.Errorf("cut %v: %v, want %v", cut, got, want)
 		}
 	}
 	// A row of points one apart: the pairs from the left are joined.
 	line := func(i, j int) float64 { return float64(j - i) }
-	if got := Agglomerate(slices.Repeat([]int{1}, 5), line, Complete, 1); !reflect.DeepEqual(got, []int{0, 0, 1, 1, 2}) {
+	if got := Agglomerate(slices.Repeat([]int{1}, 5), line, 1); !reflect.DeepEqual(got, []int{0, 0, 1, 1, 2}) {
 		t.Errorf("a line: %v", got)
 	}
 	nan := func(i, j int) float64 { return math.NaN() }
-	if got := Agglomerate([]int{1, 1}, nan, Average, 1); !reflect.DeepEqual(got, []int{0, 1}) {
+	if got := Agglomerate([]int{1, 1}, nan, 1); !reflect.DeepEqual(got, []int{0, 1}) {
 		t.Errorf("no numbers: %v", got)
 	}
-	if got := Agglomerate(nil, ones, Average, 1); len(got) != 0 {
+	if got := Agglomerate(nil, ones, 1); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -189,13 +182,8 @@ func TestGroup(t *testing.T) {
 	sentences := []string{"The code has no comments.", "The reply is rude.", "the code has no comments",
 		"The reply is very rude!", "?", "The code has few comments."}
 	want := []int{0, 1, 0, 1, 2, 0}
-	for _, linkage := range []Linkage{Average, Complete} {
-		o := DefaultOptions()
-		o.Linkage = linkage
-		got, err := Group(t.Context(), sentences, nil, o)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: %v, %v", linkage, got, err)
-		}
+	if got, err := Group(t.Context(), sentences, nil, DefaultOptions()); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
 	if got, err := Group(t.Context(), nil, nil, DefaultOptions()); err != nil || len(got) != 0 {
 		t.Errorf("of nothing: %v, %v", got, err)
@@ -223,8 +211,8 @@ func TestGroupRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	err := Options{Linkage: 7, Threshold: math.NaN(), Exact: 1}.Validate()
-	for _, want := range []string{"Linkage(7)", "threshold is NaN", "give 2 to"} {
+	err := Options{Threshold: math.NaN(), Exact: 1}.Validate()
+	for _, want := range []string{"threshold is NaN", "give 2 to"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
@@ -289,36 +277,30 @@ func manyVectors(kind []int, size int) [][]float32 {
 func TestGroupInSamples(t *testing.T) {
 	sentences, kind := many(1500, 1)
 	vectors := manyVectors(kind, 32)
-	for _, linkage := range []Linkage{Average, Complete} {
-		for _, v := range [][][]float32{nil, vectors} {
-			o := DefaultOptions()
-			o.Linkage, o.Exact, o.Threshold = linkage, 300, 0.15
-			got, err := Group(t.Context(), sentences, v, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole := o
-			whole.Exact = len(sentences)
-			exact, err := Group(t.Context(), sentences, v, whole)
-			if err != nil {
-				t.Fatal(err)
-			}
-			least := 0.95
-			if linkage == Complete { // which depends on single pairs, so that samples change more
-				least = 0.3
-			}
-			if ari := adjustedRand(exact, got); ari < least {
-				t.Errorf("%v, vectors %v: adjusted Rand index of the groups with and without samples %v", linkage, v != nil, ari)
-			}
-			cores := runtime.GOMAXPROCS(1)
-			again, err := Group(t.Context(), sentences, v, o)
-			runtime.GOMAXPROCS(cores)
-			if err != nil || !reflect.DeepEqual(again, got) {
-				t.Errorf("%v, vectors %v: another result on one core, %v", linkage, v != nil, err)
-			}
-			if ari := adjustedRand(got, backwards(t, sentences, v, o)); ari != 1 {
-				t.Errorf("%v, vectors %v: another result for another order: %v", linkage, v != nil, ari)
-			}
+	for _, v := range [][][]float32{nil, vectors} {
+		o := DefaultOptions()
+		o.Exact, o.Threshold = 300, 0.15
+		got, err := Group(t.Context(), sentences, v, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := o
+		whole.Exact = len(sentences)
+		exact, err := Group(t.Context(), sentences, v, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ari := adjustedRand(exact, got); ari < 0.95 {
+			t.Errorf("vectors %v: adjusted Rand index of the groups with and without samples %v", v != nil, ari)
+		}
+		cores := runtime.GOMAXPROCS(1)
+		again, err := Group(t.Context(), sentences, v, o)
+		runtime.GOMAXPROCS(cores)
+		if err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("vectors %v: another result on one core, %v", v != nil, err)
+		}
+		if ari := adjustedRand(got, backwards(t, sentences, v, o)); ari != 1 {
+			t.Errorf("vectors %v: another result for another order: %v", v != nil, ari)
 		}
 	}
 }

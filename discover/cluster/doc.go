@@ -9,7 +9,7 @@
 // sentences. Groups are joined, by average linkage, while they are as alike as one threshold says. Of more than
 // Options.Exact distinct sentences, a sample is grouped in this way; each of the others joins the nearest group
 // within the threshold; what is left goes through the same again. Two sentences that each reach the threshold may be
-// apart then, as they met different samples: little changes with average linkage, more with complete.
+// apart then, as they met different samples: little changes.
 //
 // On two cores at 2.3 GHz, 100,000 different sentences of 40 kinds take 3 s by words and 6 s with vectors of 384
 // numbers (BenchmarkGroup); 50,000 of which no two are alike, the worst there is, took 23 s and 87 s. Beside sentences

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,37 +9,34 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/erreval/erreval/internal/faults"
+	"github.com/erreval/erreval/internal/stats"
 )
 
 // Options change how sentences are grouped.
 type Options struct {
-	Linkage   Linkage
 	Threshold float64 // groups are joined while they are at least that similar, in -1..1
 	Exact     int     // the most distinct sentences that are all compared with each other, at least 2
 	Seed      uint64  // of the samples, where there are more
 }
 
 // DefaultOptions are those that did best on the tune half of the package's own sentences.
-func DefaultOptions() Options { return Options{Linkage: Average, Threshold: 0.1, Exact: 4000} }
+func DefaultOptions() Options { return Options{Threshold: 0.1, Exact: 4000} }
 
 // mostExact keeps the table of distances below 2 GB.
 const mostExact = 20_000
 
 // Validate reports every fault of o.
 func (o Options) Validate() error {
-	var errs []error
-	if o.Linkage != Average && o.Linkage != Complete {
-		errs = append(errs, fmt.Errorf("linkage %v is not known; give Average or Complete", o.Linkage))
-	}
-	if !(o.Threshold >= -1 && o.Threshold <= 1) {
-		errs = append(errs, fmt.Errorf("threshold is %v; it must lie in -1..1", o.Threshold))
-	}
-	if o.Exact < 2 || o.Exact > mostExact {
-		errs = append(errs, fmt.Errorf("%d sentences are compared with each other; give 2 to %d", o.Exact, mostExact))
-	}
-	return errors.Join(errs...)
+	var faults faults.List
+	faults.Check(o.Threshold >= -1 && o.Threshold <= 1, "threshold is %v; it must lie in -1..1", o.Threshold)
+	faults.Check(o.Exact >= 2 && o.Exact <= mostExact, "%d sentences are compared with each other; give 2 to %d", o.Exact,
+		mostExact)
+	return faults.Err()
 }
 
 // lexicalShare is the share of the words in the similarity, where there are vectors too. It did best on the tune half.
@@ -90,19 +88,17 @@ type item struct {
 // distinct gives the sentences of different keys, sorted by these, and the place of each sentence's own among them. The
 // text of several with one key is the first in the alphabet.
 func distinct(sentences []string, vectors [][]float32) (items []item, of []int) {
-	at := map[string]int{}
+	at := stats.Numbers[string]{}
 	of = make([]int, len(sentences))
 	for i, s := range sentences {
 		key := Key(s)
-		k, ok := at[key]
-		if !ok {
-			k = len(items)
-			at[key] = k
+		k := at.Of(key)
+		if k == len(items) {
 			items = append(items, item{key: key, text: s})
 		}
 		it := &items[k]
 		it.weight++
-		if vectors != nil && (!ok || s < it.text) {
+		if vectors != nil && (it.weight == 1 || s < it.text) {
 			it.vector = vectors[i]
 		}
 		it.text = min(it.text, s)
@@ -112,7 +108,7 @@ func distinct(sentences []string, vectors [][]float32) (items []item, of []int) 
 	for k := range order {
 		order[k] = k
 	}
-	slices.SortFunc(order, func(a, b int) int { return compareKeys(&items[a], &items[b]) })
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(items[a].key, items[b].key) })
 	sorted, place := make([]item, len(items)), make([]int, len(items))
 	for to, from := range order {
 		sorted[to], place[from] = items[from], to
@@ -123,26 +119,11 @@ func distinct(sentences []string, vectors [][]float32) (items []item, of []int) 
 	return sorted, of
 }
 
-func compareKeys(a, b *item) int {
-	switch {
-	case a.key < b.key:
-		return -1
-	case a.key > b.key:
-		return 1
-	}
-	return 0
-}
-
 // renumber numbers groups in the order of first sentences.
 func renumber(of, group []int) []int {
-	number, out := map[int]int{}, make([]int, len(of))
+	number, out := stats.Numbers[int]{}, make([]int, len(of))
 	for i, k := range of {
-		n, ok := number[group[k]]
-		if !ok {
-			n = len(number)
-			number[group[k]] = n
-		}
-		out[i] = n
+		out[i] = number.Of(group[k])
 	}
 	return out
 }
@@ -225,7 +206,7 @@ func (g *grouping) groupSample(ctx context.Context, sample []int) error {
 		return err
 	}
 	first := g.groups
-	for i, k := range agglomerate(weights, d, g.Linkage, 1-g.Threshold) {
+	for i, k := range agglomerate(weights, d, 1-g.Threshold) {
 		g.group[sample[i]] = first + k
 		g.groups = max(g.groups, first+k+1)
 	}
@@ -235,16 +216,9 @@ func (g *grouping) groupSample(ctx context.Context, sample []int) error {
 // addNearest gives each item the most similar group of t that reaches the threshold, the first of equal ones.
 func (g *grouping) addNearest(ctx context.Context, t *targets, items []int) error {
 	return inParallel(ctx, len(items), func() func(i int) {
-		scores := make([]float64, len(t.group))
-		similarity := make([]float64, t.groups)
+		similarity := make([]float64, g.groups-t.first)
 		return func(i int) {
-			t.scoresOfLikely(g, items[i], scores)
-			for k := range similarity {
-				similarity[k] = math.Inf(1)
-			}
-			for j, s := range scores {
-				similarity[t.group[j]] = min(similarity[t.group[j]], s)
-			}
+			t.scoresOfLikely(g, items[i], similarity)
 			best, at := g.Threshold, -1
 			for k, s := range similarity {
 				if s > best || at < 0 && s >= best {
@@ -273,4 +247,60 @@ func inParallel(ctx context.Context, n int, newWorker func() func(i int)) error 
 		})
 	}
 	return jobs.Wait()
+}
+
+// Index holds sentences, of which a Shortlist finds groups. Its methods may be called from several goroutines.
+type Index struct{ *grouping }
+
+// Match is a group that was found.
+type Match struct {
+	At         int     // the group's number
+	Similarity float64 // at most 1
+}
+
+// NewIndex makes an index of sentences, by the similarity that Group has. vectors has one vector a sentence, all of one
+// size, or is nil: then words alone count.
+func NewIndex(sentences []string, vectors [][]float32) (*Index, error) {
+	if err := checkVectors(len(sentences), vectors); err != nil {
+		return nil, err
+	}
+	items := make([]item, len(sentences))
+	for i, s := range sentences {
+		items[i] = item{text: s, weight: 1}
+		if vectors != nil {
+			items[i].vector = vectors[i]
+		}
+	}
+	return &Index{newGrouping(items, DefaultOptions())}, nil
+}
+
+// Shortlist finds the groups most like a sentence of an index, while groups grow. It is for one goroutine.
+type Shortlist struct {
+	index *Index
+	means *means
+}
+
+// NewShortlist has no groups yet.
+func (x *Index) NewShortlist() *Shortlist { return &Shortlist{x, &means{}} }
+
+// Add puts the sentence at a place of the index into a group. Groups are numbered from 0 on.
+func (s *Shortlist) Add(group, at int) {
+	for len(s.means.weight) <= group {
+		s.means.grow(len(s.index.centre))
+	}
+	s.means.add(s.index.grouping, group, at)
+}
+
+// Nearest gives the n groups whose sentences are, on average, most like the one at a place of the index, the most
+// similar first, and of equal ones the first. A group without sentences is left out.
+func (s *Shortlist) Nearest(at, n int) []Match {
+	row, unit := s.index.space.rows[at], s.index.unit(at)
+	var all []Match
+	for group, weight := range s.means.weight {
+		if weight > 0 {
+			all = append(all, Match{group, min(s.means.similarity(group, row, unit), 1)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Match) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	return all[:min(max(n, 0), len(all))]
 }

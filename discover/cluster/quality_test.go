@@ -124,7 +124,7 @@ func (w *written) groupBy(s similarity, threshold float64) []int {
 	for i := range ones {
 		ones[i] = 1
 	}
-	return Agglomerate(ones, func(i, j int) float64 { return 1 - s(i, j) }, Average, 1-threshold)
+	return Agglomerate(ones, func(i, j int) float64 { return 1 - s(i, j) }, 1-threshold)
 }
 
 // TestQuality measures what the package's comment says. -v prints the table. A threshold is chosen on the tune half;

@@ -4,11 +4,9 @@ import "math"
 
 // targets are vectors with which items are compared: other items, or the means of groups.
 type targets struct {
-	words  *postings
-	dense  [][]float32 // centred, of length 1 or means of such; nil without vectors
-	group  []int       // of each target, from 0 on; an item is as similar to a group as to the least similar target of it
-	groups int
-	first  int // number of group 0 in grouping
+	words *postings
+	dense [][]float32 // centred, of length 1 or means of such; nil without vectors
+	first int         // number of group 0 in grouping, where targets are groups
 }
 
 // itemTargets are items.
@@ -25,44 +23,30 @@ func (g *grouping) itemTargets(items []int) *targets {
 	return t
 }
 
-// groupTargets are the groups of a sample: with Complete all its items, with Average the groups' means, as the mean
-// similarity to the items of a group is the similarity to their mean.
+// groupTargets are the means of a sample's groups: the mean similarity to the items of a group is the similarity to
+// their mean.
 func (g *grouping) groupTargets(sample []int) *targets {
 	t := &targets{first: g.groups}
 	for _, at := range sample {
 		t.first = min(t.first, g.group[at])
 	}
-	t.groups = g.groups - t.first
-	if g.Linkage == Complete {
-		items := g.itemTargets(sample)
-		t.words, t.dense = items.words, items.dense
-		for _, at := range sample {
-			t.group = append(t.group, g.group[at]-t.first)
-		}
-		return t
-	}
-	means := g.newMeans(t.groups)
+	means := g.newMeans(g.groups - t.first)
 	for _, at := range sample {
 		means.add(g, g.group[at]-t.first, at)
 	}
 	var rows []sparse
 	rows, t.dense = means.vectors()
 	t.words = newPostings(rows, len(g.space.idf))
-	for k := range t.groups {
-		t.group = append(t.group, k)
-	}
 	return t
 }
 
 // unit is an item's vector, centred and of length 1, or of length 0 where it is the centre; nil without vectors.
-func (g *grouping) unit(at int) []float32 { return g.centred(g.items[at].vector) }
-
-func (g *grouping) centred(vector []float32) []float32 {
+func (g *grouping) unit(at int) []float32 {
 	if g.centre == nil {
 		return nil
 	}
 	out, sum := make([]float32, len(g.centre)), 0.0
-	for k, x := range vector {
+	for k, x := range g.items[at].vector {
 		out[k] = x - g.centre[k]
 		sum += float64(out[k]) * float64(out[k])
 	}
@@ -78,11 +62,7 @@ func (g *grouping) centred(vector []float32) []float32 {
 // scores gives the similarity of an item to each target from number from on; the others' are of no meaning.
 func (t *targets) scores(g *grouping, at, from int, out []float64) {
 	clear(out)
-	t.addFrom(from, g.space.rows[at], g.unit(at), out)
-}
-
-// addFrom adds the similarity to each target from number from on. unit is nil without vectors.
-func (t *targets) addFrom(from int, row sparse, unit []float32, out []float64) {
+	row, unit := g.space.rows[at], g.unit(at)
 	if unit == nil {
 		t.words.scores(row, 1, out)
 		return
@@ -96,10 +76,9 @@ func (t *targets) addFrom(from int, row sparse, unit []float32, out []float64) {
 // Of more than likelyTargets groups' means, only those that are most alike by words are compared by vectors too.
 const likelyTargets = 256
 
-// scoresOfLikely gives the similarity of an item to each target, or -Inf for those that are left out. With Complete
-// none is, as the similarity to a group needs all its items.
+// scoresOfLikely gives the similarity of an item to each target, or -Inf for those that are left out.
 func (t *targets) scoresOfLikely(g *grouping, at int, out []float64) {
-	if g.centre == nil || g.Linkage == Complete || len(out) <= likelyTargets {
+	if g.centre == nil || len(out) <= likelyTargets {
 		t.scores(g, at, 0, out)
 		return
 	}
@@ -227,4 +206,45 @@ func divided(sum []float64, by float64) []float32 {
 		out[k] = float32(x / by)
 	}
 	return out
+}
+
+// postings find, for each n-gram, the targets that have it: vectors with which others are compared.
+type postings struct {
+	begin  []int32 // of an n-gram's entries; one more at the end
+	target []int32
+	value  []float32
+}
+
+// newPostings holds the vectors of targets over n-grams 0 to grams-1.
+func newPostings(targets []sparse, grams int) *postings {
+	p := &postings{begin: make([]int32, grams+1)}
+	total := 0
+	for _, t := range targets {
+		total += len(t.at)
+		for _, k := range t.at {
+			p.begin[k+1]++
+		}
+	}
+	for k := range grams {
+		p.begin[k+1] += p.begin[k]
+	}
+	p.target, p.value = make([]int32, total), make([]float32, total)
+	next := append([]int32(nil), p.begin...)
+	for i, t := range targets {
+		for j, k := range t.at {
+			p.target[next[k]], p.value[next[k]] = int32(i), t.value[j]
+			next[k]++
+		}
+	}
+	return p
+}
+
+// scores adds weight × the cosine of row with each target to out.
+func (p *postings) scores(row sparse, weight float64, out []float64) {
+	for j, k := range row.at {
+		x := weight * float64(row.value[j])
+		for e := p.begin[k]; e < p.begin[k+1]; e++ {
+			out[p.target[e]] += x * float64(p.value[e])
+		}
+	}
 }

@@ -81,11 +81,9 @@ type DiffOptions struct {
 type Comparison struct {
 	o       DiffOptions
 	diff    Diff
-	names   []string       // of all issues
-	ids     []string       //
-	at      map[string]int // id to place
+	at      stats.Numbers[string] // of issues, by id: places in diff
 	pairing *dataset.Pairing
-	groups  map[[16]byte]int
+	groups  stats.Numbers[[16]byte]
 	a, b    []compared
 	pairOf  []int // by row of b: row of a, or -1
 }
@@ -98,16 +96,16 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: map[[16]byte]int{}}
-	c.diff.Group = o.Group
+	c := &Comparison{o: o, at: stats.Numbers[string]{}, pairing: dataset.NewPairing(o.Taxonomy),
+		groups: stats.Numbers[[16]byte]{}}
+	c.diff.Group, c.diff.Issues = o.Group, []IssueDiff{}
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {
-			if _, ok := c.at[issue.ID]; ok {
+			if c.at.Of(issue.ID) < len(c.diff.Issues) {
 				c.diff.SharedIDs++
-				continue
+			} else {
+				c.diff.Issues = append(c.diff.Issues, IssueDiff{ID: issue.ID, Name: issue.Name})
 			}
-			c.at[issue.ID] = len(c.ids)
-			c.ids, c.names = append(c.ids, issue.ID), append(c.names, issue.Name)
 		}
 		[]*DiffSide{&c.diff.A, &c.diff.B}[side].Issues = len(l.Issues)
 	}
@@ -146,7 +144,8 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 		if err != nil {
 			return err
 		}
-		r := compared{group: c.groupOf(group)}
+		sum := sha256.Sum256([]byte(group))
+		r := compared{group: c.groups.Of([16]byte(sum[:16]))}
 		s.Rows++
 		if f == nil || !f.IsKnown() {
 			s.Unassigned++
@@ -169,17 +168,6 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 	return err
 }
 
-func (c *Comparison) groupOf(group string) int {
-	sum := sha256.Sum256([]byte(group))
-	key := [16]byte(sum[:16])
-	n, ok := c.groups[key]
-	if !ok {
-		n = len(c.groups)
-		c.groups[key] = n
-	}
-	return n
-}
-
 // ComputeDiff compares. It is an error if no row can be compared.
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
@@ -188,10 +176,6 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 			words.Plural(d.A.Looked, "row", "rows"), d.B.File, d.B.Looked)
 	}
 	c.pair()
-	d.Issues = make([]IssueDiff, len(c.ids))
-	for n := range d.Issues {
-		d.Issues[n].ID, d.Issues[n].Name = c.ids[n], c.names[n]
-	}
 	if d.Paired {
 		c.comparePairs()
 	} else {

@@ -17,7 +17,7 @@ type groupCounts struct {
 }
 
 func (c *Comparison) newCounts() *groupCounts {
-	g := &groupCounts{rows: make([]float64, len(c.groups)), has: make([][]float64, len(c.ids))}
+	g := &groupCounts{rows: make([]float64, len(c.groups)), has: make([][]float64, len(c.diff.Issues))}
 	for at := range g.has {
 		g.has[at] = make([]float64, len(c.groups))
 	}

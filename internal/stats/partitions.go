@@ -28,15 +28,26 @@ func NewContingency(a, b []int) *Contingency {
 	return c
 }
 
+// Numbers are those of things, from 0 on, in the order in which they come.
+type Numbers[K comparable] map[K]int
+
+// Of is the number of k, the next one if it has none yet.
+func (n Numbers[K]) Of(k K) int {
+	i, ok := n[k]
+	if !ok {
+		i = len(n)
+		n[k] = i
+	}
+	return i
+}
+
 // numberGroups gives the groups' names and sizes, and each item's place among them.
 func numberGroups(groups []int) (names, sizes, place []int) {
-	at := map[int]int{}
+	at := Numbers[int]{}
 	place = make([]int, len(groups))
 	for i, g := range groups {
-		k, ok := at[g]
-		if !ok {
-			k = len(names)
-			at[g] = k
+		k := at.Of(g)
+		if k == len(names) {
 			names, sizes = append(names, g), append(sizes, 0)
 		}
 		sizes[k]++

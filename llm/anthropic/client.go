@@ -17,6 +17,7 @@ import (
 
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/internal/endpoint"
+	"github.com/erreval/erreval/llm/vendor"
 )
 
 const (
@@ -107,4 +108,132 @@ func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
 		endpoint.Ambiguous(reply, "the key "+key)
 	}
 	return reply, nil
+}
+
+// Options say where an endpoint is. BaseURL is the address without /v1/messages. The key is sent as x-api-key. This API
+// has no AzureVersion.
+type Options = vendor.Options
+
+const baseURL = "https://api.anthropic.com"
+
+var anthropic = vendor.Vendor{
+	Name: "anthropic", BaseURL: baseURL, KeyEnv: "ANTHROPIC_API_KEY", BaseURLEnv: "ANTHROPIC_BASE_URL",
+	Validate: validate, New: func(o Options) (llm.Client, error) { return New(o) },
+}
+
+func init() { vendor.Register(anthropic) }
+
+// DefaultOptions are Anthropic's own address and two minutes a call. The key is missing.
+func DefaultOptions() Options { return anthropic.DefaultOptions() }
+
+func validate(o Options) error {
+	err := o.Validate(baseURL, callPath, "/v1")
+	if o.AzureVersion != "" {
+		err = errors.Join(err, errors.New("endpoint: the Messages API has no azure_version: leave it out"))
+	}
+	return err
+}
+
+// request is a call in the form of the API.
+type request struct {
+	Model       string        `json:"model"`
+	MaxTokens   int           `json:"max_tokens"`
+	System      string        `json:"system,omitempty"`
+	Messages    []llm.Message `json:"messages"`
+	Temperature *float64      `json:"temperature,omitempty"`
+}
+
+// translate is r in the form of the API. All system messages become its system prompt.
+func translate(r *llm.Request, omitted endpoint.Omitted) *request {
+	out := &request{Model: r.Model, MaxTokens: r.MaxTokens}
+	var system []string
+	for _, m := range r.Messages {
+		if m.Role == llm.System {
+			system = append(system, m.Content)
+		} else {
+			out.Messages = append(out.Messages, m)
+		}
+	}
+	out.System = strings.Join(system, "\n\n")
+	if !omitted.Has(temperature) {
+		out.Temperature = r.Temperature
+	}
+	return out
+}
+
+// response is a reply in the form of the API.
+type response struct {
+	Model   string `json:"model"`
+	Content []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"content"`
+	Stop  string `json:"stop_reason"`
+	Usage struct {
+		Input      int `json:"input_tokens"` // not from a cache
+		CacheRead  int `json:"cache_read_input_tokens"`
+		CacheWrite int `json:"cache_creation_input_tokens"`
+		Output     int `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+// finishes are the values of llm.Reply.Finish for the API's reasons to stop. Other reasons stay unchanged.
+var finishes = map[string]string{
+	"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop,
+	"max_tokens": llm.FinishLength, "model_context_window_exceeded": llm.FinishLength, "refusal": llm.FinishRefuse,
+}
+
+// reply is the text of m, without the model's thoughts, which are separate parts.
+func (m *response) reply(model string) *llm.Reply {
+	out := &llm.Reply{Finish: m.Stop, Model: m.Model}
+	if out.Model == "" {
+		out.Model = model
+	}
+	if finish, ok := finishes[m.Stop]; ok {
+		out.Finish = finish
+	}
+	for _, part := range m.Content {
+		if part.Type == "text" {
+			out.Text += part.Text
+		}
+	}
+	u := m.Usage
+	if input := u.Input + u.CacheRead + u.CacheWrite; min(u.Input, u.CacheRead, u.CacheWrite, input, u.Output) >= 0 {
+		out.Usage = llm.Usage{Input: input, Output: u.Output}
+	}
+	return out
+}
+
+// statuses are the statuses of the API's types of errors.
+var statuses = map[string]int{
+	"invalid_request_error": http.StatusBadRequest,
+	"authentication_error":  http.StatusUnauthorized,
+	"billing_error":         http.StatusPaymentRequired,
+	"permission_error":      http.StatusForbidden,
+	"not_found_error":       http.StatusNotFound,
+	"request_too_large":     http.StatusRequestEntityTooLarge,
+	"rate_limit_error":      http.StatusTooManyRequests,
+	"api_error":             http.StatusInternalServerError,
+	"timeout_error":         http.StatusGatewayTimeout,
+	"overloaded_error":      statusOverloaded,
+}
+
+const statusOverloaded = 529
+
+func statusOf(f *endpoint.Fault) int { return statuses[f.Type] }
+
+// problemOf recognises problems by the type of the error, and those of type "bad request" by the message.
+func problemOf(f *endpoint.Fault) endpoint.Problem {
+	message := strings.ToLower(f.Message)
+	switch {
+	case strings.Contains(message, "content filtering policy"):
+		return endpoint.Filtered
+	case f.Has("billing_error"), strings.Contains(message, "credit balance is too low"):
+		return endpoint.Unpaid
+	case f.Has("overloaded_error"), f.Status == statusOverloaded:
+		return endpoint.Busy
+	case strings.Contains(message, "prompt is too long"):
+		return endpoint.TooLong
+	}
+	return endpoint.None
 }

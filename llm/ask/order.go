@@ -56,6 +56,27 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	return nil
 }
 
+// About asks models about the things that next gives until io.EOF, such as rows, as InOrder does. plan gives the
+// questions about one, and what to do once all are answered. Which calls had no reply in an earlier run is forgotten.
+func About[T, Q any](ctx context.Context, models []*Asker, workers int, next func() (T, error),
+	plan func(T) ([]Q, func() error, error), ask func(context.Context, Q) error) error {
+	for _, m := range models {
+		m.Reset()
+	}
+	return InOrder(ctx, workers, func() (*Item, error) {
+		thing, err := next()
+		if err != nil {
+			return nil, err
+		}
+		questions, emit, err := plan(thing)
+		item := &Item{Emit: emit}
+		for _, q := range questions {
+			item.Questions = append(item.Questions, func(ctx context.Context) error { return ask(ctx, q) })
+		}
+		return item, err
+	})
+}
+
 // itemsPerWorker is how many items for each worker may be in work or wait for an earlier item.
 const itemsPerWorker = 4
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"modernc.org/sqlite"
@@ -237,15 +238,8 @@ const (
 )
 
 func (s *store) prepareStatements() error {
-	var faults []error
-	on := func(prepare func(context.Context, string) (*sql.Stmt, error), query string) *sql.Stmt {
-		stmt, err := prepare(background, query)
-		faults = append(faults, err)
-		if err == nil {
-			s.prepared = append(s.prepared, stmt)
-		}
-		return stmt
-	}
+	var faults faults.List
+	on := s.preparer(&faults)
 	s.begin = on(s.conn.PrepareContext, "BEGIN IMMEDIATE")
 	s.commit = on(s.conn.PrepareContext, "COMMIT")
 	s.rollback = on(s.conn.PrepareContext, "ROLLBACK")
@@ -257,7 +251,18 @@ func (s *store) prepareStatements() error {
 	const findReplies = "SELECT " + replyColumns + ", checksum FROM reply WHERE call = ? AND attempt >= ?"
 	s.toReject = on(s.conn.PrepareContext, findReplies+" AND text = ? AND rejected = 0")
 	s.getReply = on(s.reader.PrepareContext, findReplies+" ORDER BY attempt")
-	return errors.Join(faults...)
+	return faults.Err()
+}
+
+// preparer prepares statements on connections, and notes faults.
+func (s *store) preparer(faults *faults.List) func(func(context.Context, string) (*sql.Stmt, error), string) *sql.Stmt {
+	return func(prepare func(context.Context, string) (*sql.Stmt, error), query string) *sql.Stmt {
+		stmt, err := prepare(background, query)
+		if faults.Add(err); err == nil {
+			s.prepared = append(s.prepared, stmt)
+		}
+		return stmt
+	}
 }
 
 func (s *store) close() error {

@@ -3,13 +3,13 @@ package journal
 import (
 	"bytes"
 	"compress/flate"
-	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"io"
 	"strings"
 
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 )
 
@@ -76,22 +76,15 @@ func (s *store) keepPrompts() error {
 	}
 	p := &prompts{}
 	p.packer, _ = flate.NewWriter(nil, flate.DefaultCompression) // the level is a valid one
-	for _, stmt := range []struct {
-		dst     **sql.Stmt
-		prepare func(context.Context, string) (*sql.Stmt, error)
-		query   string
-	}{
-		{&p.hasPrompt, s.reader.PrepareContext,
-			"SELECT EXISTS (SELECT 1 FROM prompt WHERE row_id = ? AND about = ? AND call = ?)"},
-		{&p.putPrompt, s.conn.PrepareContext, putPrompt},
-		{&p.findPart, s.conn.PrepareContext, "SELECT number FROM part WHERE hash = ?"},
-		{&p.putPart, s.conn.PrepareContext, "INSERT INTO part (hash, size, text) VALUES (?,?,?)"},
-	} {
-		var err error
-		if *stmt.dst, err = stmt.prepare(background, stmt.query); err != nil {
-			return err
-		}
-		s.prepared = append(s.prepared, *stmt.dst)
+	var faults faults.List
+	on := s.preparer(&faults)
+	p.hasPrompt = on(s.reader.PrepareContext,
+		"SELECT EXISTS (SELECT 1 FROM prompt WHERE row_id = ? AND about = ? AND call = ?)")
+	p.putPrompt = on(s.conn.PrepareContext, putPrompt)
+	p.findPart = on(s.conn.PrepareContext, "SELECT number FROM part WHERE hash = ?")
+	p.putPart = on(s.conn.PrepareContext, "INSERT INTO part (hash, size, text) VALUES (?,?,?)")
+	if err := faults.Err(); err != nil {
+		return err
 	}
 	s.prompts = p
 	return nil

@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Recovery counts what Recover copied of a journal, and what of it is lost.
@@ -69,24 +70,6 @@ func Recover(from, to string) (found *Recovery, err error) {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
 	return &r.found, nil
-}
-
-// missingPages is how many pages less the file has than its header says.
-func missingPages(path string) (int64, error) {
-	f, err := os.Open(path) // #nosec G703 -- a copy in a folder made for it
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	header := make([]byte, fileHeader)
-	if n, _ := f.ReadAt(header, 0); n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
-		return 0, nil
-	}
-	return max(int64(binary.BigEndian.Uint32(header[28:]))-info.Size()/pageBytes, 0), nil
 }
 
 func checkAbsent(path string) error {
@@ -380,4 +363,23 @@ func (r *recoverer) raiseSums(t *transaction) (added account) {
 		added.addAccount(more)
 	}
 	return added
+}
+
+// explainNothing says why nothing was copied.
+func (r *recoverer) explainNothing(path string) error {
+	var old int
+	if err := r.from.QueryRowContext(background, "SELECT count(*) FROM reply, pragma_user_version WHERE user_version = ?",
+		unchecked).Scan(&old); err == nil && old > 0 {
+		return fmt.Errorf("%s: its %s of an older program have no checksums, so that nothing says which are whole", path,
+			words.Plural(old, "reply", "replies"))
+	}
+	return fmt.Errorf("%s: nothing in it is a reply or a sum of a journal, as it was written", path)
+}
+
+// takeOff is what n is above 0 and above what is left, which it reduces.
+func takeOff(n int64, left *int64) int64 {
+	n = max(n, 0)
+	off := min(n, *left)
+	*left -= off
+	return n - off
 }

@@ -25,21 +25,16 @@ type Contents struct {
 // Verify reads all of a journal and compares it with its checksums: replies, prompts, sums, settings and calls in
 // flight. Unlike Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says
 // what differs, and names the file.
-func Verify(path string) (*Contents, error) {
-	c, err := verify(path)
-	if err != nil {
-		return c, explainFault(path, err)
-	}
-	return c, nil
-}
-
-func verify(path string) (found *Contents, err error) {
+func Verify(path string) (found *Contents, err error) {
 	c, err := copyJournal(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		found, err = c.verify()
+		err = errors.Join(err, c.close())
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	return c.verify()
+	if err != nil {
+		err = explainFault(path, err)
+	}
+	return found, err
 }
 
 // journalCopy is a copy of a journal and its log, opened. SQLite would copy the log into the file, and remove it.
@@ -133,6 +128,24 @@ const (
 	logHeader   = 32
 	frameHeader = 24 // before each page in the log
 )
+
+// missingPages is how many pages less the file has than its header says.
+func missingPages(path string) (int64, error) {
+	f, err := os.Open(path) // #nosec G703 -- a copy in a folder made for it
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	header := make([]byte, fileHeader)
+	if n, _ := f.ReadAt(header, 0); n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
+		return 0, nil
+	}
+	return max(int64(binary.BigEndian.Uint32(header[28:]))-info.Size()/pageBytes, 0), nil
+}
 
 // checkLog finds writes in a log that SQLite would not read: those behind one that is damaged. Frames behind the last
 // one of the log have another salt.

@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/erreval/erreval/internal/regularfile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/vendor"
@@ -28,8 +34,11 @@ func New(o Options) (*Session, error) {
 		s.clients[i] = &client{warn: o.Warn}
 	}
 	var err error
-	if s.prices, err = o.openPrices(); err != nil {
+	if s.prices, err = readPrices(o.Prices); err != nil {
 		return nil, err
+	}
+	if unpriced := s.Unpriced(); o.Budget.MaxCost != nil && unpriced != nil {
+		return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices", unpriced[0])
 	}
 	return s, s.openConnections()
 }
@@ -76,14 +85,13 @@ func (s *Session) Prices() *journal.Prices { return s.prices }
 func (s *Session) Unpriced() []string {
 	var out []string
 	for i := range s.o.Models {
-		if model := s.o.Models[i].Model; !s.hasPrice(model) {
+		model := s.o.Models[i].Model
+		if _, ok := s.prices.Models[model]; !ok {
 			out = append(out, model)
 		}
 	}
 	return out
 }
-
-func (s *Session) hasPrice(model string) bool { _, ok := s.prices.Models[model]; return ok }
 
 // Models are those of the options. Their clients work while the Session is open.
 func (s *Session) Models() []llm.Model {
@@ -210,4 +218,84 @@ func readPrices(path string) (*journal.Prices, error) {
 		return nil, fmt.Errorf("--prices: %w", err)
 	}
 	return journal.ParsePrices(data, path)
+}
+
+// maxAnswered is the most other models that are noted of one judge: an endpoint can make up any number.
+const maxAnswered = 8
+
+// answered notes which other models answered for one. It is safe for concurrent use.
+type answered struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// note tells whether a reply names another model than was asked, for the first time.
+func (a *answered) note(asked, name string) bool {
+	if !isOther(asked, name) {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.names[name] || len(a.names) == maxAnswered {
+		return false
+	}
+	if a.names == nil {
+		a.names = map[string]bool{}
+	}
+	a.names[name] = true
+	return len(a.names) == 1
+}
+
+// list is in order of the alphabet.
+func (a *answered) list() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.names))
+}
+
+// version is what endpoints put behind the name of a model that was asked for by its family.
+var version = regexp.MustCompile(`^([-@:]v?\d[\w.:-]*|:\w[\w.-]*)?$`)
+
+// isOther tells a model from a version of the one that was asked. A provider in front, as in "openai/", says nothing.
+func isOther(asked, name string) bool {
+	bare := func(s string) string { return strings.TrimSuffix(s[strings.LastIndexByte(s, '/')+1:], "-latest") }
+	rest, same := strings.CutPrefix(strings.ToLower(bare(name)), strings.ToLower(bare(asked)))
+	return name != "" && !(same && version.MatchString(rest))
+}
+
+// warnOther says it once a judge.
+func (c *client) warnOther(asked, name string) {
+	if c.answered.note(asked, words.Clip(name, 100)) && c.warn != nil {
+		c.warn("model %s was asked, and the reply names %s: it may be an alias, or the endpoint asks another one; "+
+			"the run record lists such names under usage", asked, words.Clip(name, 100))
+	}
+}
+
+// shortestKey is how long, in bytes, a key is that is taken out of replies: a shorter one may be an ordinary word.
+const shortestKey = 8
+
+// redactKeys takes the keys of all models out of the replies of c, before anybody else sees them. Errors have no keys:
+// clients of endpoints see to that.
+func (o *Options) redactKeys(c llm.Client) llm.Client {
+	keys := o.keyReplacer()
+	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+		reply, err := c.Complete(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		clean := *reply
+		for _, text := range []*string{&clean.Text, &clean.Finish, &clean.Model} {
+			*text = keys.Replace(*text)
+		}
+		return &clean, nil
+	})
+}
+
+// keyReplacer takes the keys of all models out of texts.
+func (o *Options) keyReplacer() *strings.Replacer {
+	var keys []string
+	for i := range o.Models {
+		keys = append(keys, o.Models[i].Endpoint.Keys()...)
+	}
+	return vendor.Hide(slices.DeleteFunc(keys, func(key string) bool { return len(key) < shortestKey }), "[key]")
 }

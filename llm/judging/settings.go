@@ -1,11 +1,11 @@
 package judging
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 
+	"github.com/erreval/erreval/internal/faults"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/vendor"
 )
@@ -52,21 +52,18 @@ const maxInFlight = 4096
 
 // validate checks what flags and the file say together. Without calls, no key is needed.
 func (s *Settings) validate(calls bool) error {
-	faults := []error{s.Vendor.Validate(s.Endpoint), s.Limits.Validate()}
-	require := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	require(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
+	var faults faults.List
+	faults.Add(s.Vendor.Validate(s.Endpoint))
+	faults.Add(s.Limits.Validate())
+	faults.Check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
 	n := s.Limits.InFlight
-	require(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
+	faults.Check(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
 	n = s.ReplyTokens
-	require(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
+	faults.Check(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
 	if calls && s.Endpoint.Key == "" {
-		faults = append(faults, s.checkNoKey())
+		faults.Add(s.checkNoKey())
 	}
-	return errors.Join(faults...)
+	return faults.Err()
 }
 
 // checkNoKey says what to do where a key is missing and the endpoint needs one.

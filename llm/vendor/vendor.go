@@ -12,7 +12,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/erreval/erreval/llm"
@@ -42,16 +41,12 @@ func (v *Vendor) DefaultOptions() Options {
 	return Options{BaseURL: v.BaseURL, Timeout: DefaultTimeout}
 }
 
-var (
-	mu      sync.Mutex
-	vendors = map[string]*Vendor{}
-)
+// vendors are complete before a program's main begins.
+var vendors = map[string]*Vendor{}
 
 // Register adds v. It is for init functions of vendors' packages, and panics if v is incomplete or its name is used
 // already.
 func Register(v Vendor) {
-	mu.Lock()
-	defer mu.Unlock()
 	if v.Name == "" || v.BaseURL == "" || v.KeyEnv == "" || v.BaseURLEnv == "" || v.Validate == nil || v.New == nil {
 		panic(fmt.Sprintf("vendor %q is incomplete", v.Name))
 	}
@@ -66,9 +61,7 @@ func Find(name string) (*Vendor, error) {
 	if name == "" {
 		name = Default
 	}
-	mu.Lock()
 	v := vendors[name]
-	mu.Unlock()
 	if v == nil {
 		return nil, fmt.Errorf("vendor %q is not known; there are: %s", name, strings.Join(Names(), ", "))
 	}
@@ -77,8 +70,6 @@ func Find(name string) (*Vendor, error) {
 
 // Names are those of the registered vendors: Default first, the others in alphabetical order.
 func Names() []string {
-	mu.Lock()
-	defer mu.Unlock()
 	names := slices.Sorted(maps.Keys(vendors))
 	if i := slices.Index(names, Default); i > 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, Default)

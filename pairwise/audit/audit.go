@@ -56,8 +56,8 @@ type Audit struct {
 // Collection gathers judgements, and holds of each what the figures need.
 type Collection struct {
 	o       Options
-	systems map[string]int
-	items   map[string]int
+	systems stats.Numbers[string]
+	items   stats.Numbers[string]
 	byType  map[string]*collected
 }
 
@@ -82,16 +82,8 @@ type sums struct{ both, changed, reversed, decided, first, unequal, long, own, o
 
 // New starts without judgements.
 func New(o Options) *Collection {
-	return &Collection{o: o, systems: map[string]int{}, items: map[string]int{}, byType: map[string]*collected{}}
-}
-
-func number(of map[string]int, name string) int {
-	n, ok := of[name]
-	if !ok {
-		n = len(of)
-		of[name] = n
-	}
-	return n
+	return &Collection{o: o, systems: stats.Numbers[string]{}, items: stats.Numbers[string]{},
+		byType: map[string]*collected{}}
 }
 
 func (c *collected) judge(name string) int {
@@ -141,7 +133,7 @@ func (c *Collection) Add(name string, p *Pair) {
 		if !ok {
 			continue
 		}
-		s := by.of(by.judge(q.judge), number(c.items, p.Item))
+		s := by.of(by.judge(q.judge), c.items.Of(p.Item))
 		s.both++
 		s.changed += count(ab != ba)
 		s.reversed += count(ab != ba && isDecided(ab) && isDecided(ba))
@@ -152,7 +144,7 @@ func isDecided(v string) bool { return v == verdicts.A || v == verdicts.B }
 
 // addRun takes one judgement.
 func (c *Collection) addRun(by *collected, p *Pair, r *verdicts.Run) {
-	item, a, b := number(c.items, p.Item), number(c.systems, p.SystemA), number(c.systems, p.SystemB)
+	item, a, b := c.items.Of(p.Item), c.systems.Of(p.SystemA), c.systems.Of(p.SystemB)
 	judge := by.judge(r.Judge)
 	s := by.of(judge, item)
 	if !isDecided(r.Value) {

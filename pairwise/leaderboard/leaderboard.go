@@ -60,17 +60,15 @@ type Verdicts struct {
 // names numbers names in the order in which they come.
 type names struct {
 	list []string
-	at   map[string]int
+	at   stats.Numbers[string]
 }
 
 func (n *names) number(name string) int {
-	i, ok := n.at[name]
-	if !ok {
-		if n.at == nil {
-			n.at = map[string]int{}
-		}
-		i = len(n.list)
-		n.at[name] = i
+	if n.at == nil {
+		n.at = stats.Numbers[string]{}
+	}
+	i := n.at.Of(name)
+	if i == len(n.list) {
 		n.list = append(n.list, name)
 	}
 	return i
@@ -300,7 +298,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
 			Borda: report.Number(borda[i]), Won: record.Won, Lost: record.Lost, Tied: record.Tied,
-			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
+			Bad: report.NewFigure(bad[i], nil)}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
 		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
 		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
@@ -362,10 +360,8 @@ func compareRows(a, b Row) int {
 	if order == 0 && a.Standing == rating.Rated {
 		order = cmp.Compare(b.Rating.Value, a.Rating.Value)
 	}
-	return cmp.Or(order, compareNumbers(b.WinRate.Value, a.WinRate.Value), cmp.Compare(a.System, b.System))
+	return cmp.Or(order, cmp.Compare(b.WinRate.Value, a.WinRate.Value), cmp.Compare(a.System, b.System))
 }
-
-func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), float64(b)) }
 
 // rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.
 func (t *Table) rank() {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -128,9 +129,9 @@ func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]strin
 	if o.Resamples == 0 || !r.Alpha.Defined() {
 		return nil
 	}
-	items, itemOf := map[string]int{}, make([]int, len(pairs))
+	items, itemOf := stats.Numbers[string]{}, make([]int, len(pairs))
 	for i := range pairs {
-		itemOf[i] = numberOf(items, pairs[i].Item)
+		itemOf[i] = items.Of(pairs[i].Item)
 	}
 	samples, err := stats.Bootstrap(ctx, len(items), o.Resamples, o.Seed, func(weight []int32) float64 {
 		var drawn [][]string
@@ -171,16 +172,6 @@ func meanAgreement(units [][]string) report.Number {
 	return report.Number(sum / n)
 }
 
-// numberOf is the number of an item, which it gets when it is first seen.
-func numberOf(items map[string]int, item string) int {
-	n, ok := items[item]
-	if !ok {
-		n = len(items)
-		items[item] = n
-	}
-	return n
-}
-
 func wins(v string) bool { return v == verdicts.A || v == verdicts.B }
 
 func majorityOf(people []string) string {
@@ -196,13 +187,13 @@ func majorityOf(people []string) string {
 func accord(pairs []Pair, majority []string, counts func(string) bool) *Accord {
 	var gold, judge []string
 	var groupOf []int
-	items, frequency := map[string]int{}, map[string]int{}
+	items, frequency := stats.Numbers[string]{}, map[string]int{}
 	for i := range pairs {
 		if majority[i] == "" || pairs[i].Judge == "" || !counts(majority[i]) || !counts(pairs[i].Judge) {
 			continue
 		}
 		gold, judge = append(gold, majority[i]), append(judge, pairs[i].Judge)
-		groupOf = append(groupOf, numberOf(items, pairs[i].Item))
+		groupOf = append(groupOf, items.Of(pairs[i].Item))
 		frequency[majority[i]]++
 	}
 	a := &Accord{Pairs: len(gold), Constant: report.Undefined,
@@ -302,4 +293,53 @@ func valuesOf(t *leaderboard.Table, of func(*leaderboard.Row) float64) map[strin
 		out[t.Rows[i].System] = of(&t.Rows[i])
 	}
 	return out
+}
+
+// liftOf compares the judge's accuracy in both modes; nil where no pair has a verdict in both.
+func liftOf(pairs []Pair, majority []string, merged bool) *Lift {
+	l, items := &Lift{}, stats.Numbers[string]{}
+	var all, right, change []float64 // by item: pairs, those on which vanilla is right, and error-aware less vanilla
+	onlyVanilla := 0.0
+	for i := range pairs {
+		p := &pairs[i]
+		a, b := p.ByMode[dataset.ModeVanilla], p.ByMode[dataset.ModeErrorAware]
+		if majority[i] == "" || a == "" || b == "" {
+			continue
+		}
+		if a, b = tieOf(a, merged), tieOf(b, merged); a != b {
+			l.Changed++
+		}
+		n := items.Of(p.Item)
+		if n == len(all) {
+			all, right, change = append(all, 0), append(right, 0), append(change, 0)
+		}
+		l.Pairs++
+		all[n]++
+		vanilla, aware := a == majority[i], b == majority[i]
+		if vanilla {
+			right[n]++
+		}
+		switch {
+		case vanilla && !aware:
+			onlyVanilla++
+			change[n]--
+		case aware && !vanilla:
+			change[n]++
+		}
+	}
+	if l.Pairs == 0 {
+		return nil
+	}
+	l.Vanilla = report.Number(stats.SumsOf(right, all).Mean())
+	l.Difference = report.DifferenceOf(stats.PairedShares(onlyVanilla, stats.SumsOf(change, all)))
+	l.ErrorAware = l.Vanilla + l.Difference.Value
+	return l
+}
+
+// tieOf is a verdict where people may know one kind of tie only.
+func tieOf(value string, merged bool) string {
+	if merged && value == verdicts.BothBad {
+		return verdicts.BothGood
+	}
+	return value
 }

@@ -30,11 +30,7 @@ func request(a *ask.Asker, tmpl *prompt.Template, in prompt.Input, schema *llm.S
 	if err != nil {
 		return nil, err
 	}
-	var said []llm.Message
-	for _, m := range messages {
-		said = append(said, llm.Message(m))
-	}
-	return a.Request(said, schema, nth), nil
+	return a.Request(messages, schema, nth), nil
 }
 
 // writing is the request for a text, and whether it shows an example.
@@ -57,7 +53,7 @@ func (s *Simulator) write(ctx context.Context, c *Candidate) (text string, err e
 	}
 	c.Example = shown
 	fault, unread, err := s.ask(ctx, s.writer, r, func(reply *llm.Reply) (err error) {
-		text, err = readText(reply, joined(r))
+		text, err = readText(reply, prompt.Join(r.Messages))
 		return err
 	})
 	c.Unread += unread
@@ -88,7 +84,7 @@ func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text s
 		return c, 0, err
 	}
 	fault, unread, err := s.ask(ctx, judge, r, func(reply *llm.Reply) error {
-		p, err := readConfidence(reply, joined(r))
+		p, err := readConfidence(reply, prompt.Join(r.Messages))
 		if err == nil {
 			c.P = &p
 		}
@@ -98,15 +94,6 @@ func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text s
 		c.Fault = fault.Error()
 	}
 	return c, unread, err
-}
-
-// joined is all that a request says, to find it in a reply.
-func joined(r *llm.Request) string {
-	messages := make([]prompt.Message, len(r.Messages))
-	for i, m := range r.Messages {
-		messages[i] = prompt.Message(m)
-	}
-	return prompt.Join(messages)
 }
 
 // ask calls until a reply can be read. fault is why none could; err is one that ends the run.

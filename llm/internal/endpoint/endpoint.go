@@ -26,13 +26,13 @@ const maxReply = 10 << 20
 
 // API holds the differences between the APIs of vendors.
 type API struct {
-	// Prepare completes a request before Options.Headers are set; nil does nothing.
+	// Prepare completes a request before Options.Headers are set.
 	Prepare func(*http.Request) error
 	// ReplyField is a field that replies have and errors do not: endpoints also send errors with status 200.
 	ReplyField string
 	// Status is the status that an error names if it came with 200; 0 if it names none.
 	Status func(*Fault) int
-	// Problem finds what an error says beyond its status; nil finds nothing.
+	// Problem finds what an error says beyond its status.
 	Problem func(*Fault) Problem
 	// RequestID is the header that names the request for the vendor, for messages; "" for none.
 	RequestID string
@@ -143,10 +143,8 @@ func Ambiguous(reply *llm.Reply, what string) {
 
 // prepareRequest adds the headers of the vendor's API and of the user to req.
 func (e *Endpoint) prepareRequest(req *http.Request) error {
-	if e.api.Prepare != nil {
-		if err := e.api.Prepare(req); err != nil {
-			return err
-		}
+	if err := e.api.Prepare(req); err != nil {
+		return err
 	}
 	for name, value := range e.o.Headers {
 		req.Header.Set(name, value)
@@ -196,13 +194,8 @@ func isEmpty(value json.RawMessage) bool {
 // refusalError is the error, with its kind, for a response that is not 2xx.
 func (e *Endpoint) refusalError(resp *http.Response, f *Fault) error {
 	f.Status = resp.StatusCode
-	if e.api.RequestID != "" {
-		f.request = resp.Header.Get(e.api.RequestID)
-	}
-	problem := None
-	if e.api.Problem != nil {
-		problem = e.api.Problem(f)
-	}
+	f.request = resp.Header.Get(e.api.RequestID)
+	problem := e.api.Problem(f)
 	kind, advice := f.kind(problem), ""
 	after := retryAfter(resp.Header)
 	switch {
