@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier/counts"
@@ -309,7 +310,7 @@ func (id *Identifier) readable(values []string) error {
 		case f.Optional:
 		case text == "":
 			return fmt.Errorf("empty: the %s is empty", f.Name)
-		case i > 0 && !strings.ContainsFunc(text, isWordPart):
+		case i > 0 && utf8.ValidString(text) && !strings.ContainsFunc(text, isWordPart):
 			return fmt.Errorf("empty: the %s has no word: %.20q", f.Name, text)
 		}
 	}

@@ -133,7 +133,8 @@ func pairsOf(outputs []Output, of []int, design string, random *rand.Rand) (pair
 	return pairs
 }
 
-// pairRow is a pair as a row: id, item, systems, what both were written for, both texts, and both diagnoses.
+// pairRow is a pair as a row: id, item, systems, what both were written for (null for what they may lack, and have
+// differently), both texts, and both diagnoses.
 func pairRow(t *taxonomy.Taxonomy, a, b *Output) (*dataset.Row, error) {
 	row, err := dataset.RowOf(struct{}{})
 	if err != nil {
@@ -143,7 +144,12 @@ func pairRow(t *taxonomy.Taxonomy, a, b *Output) (*dataset.Row, error) {
 	faults := []error{row.Set(dataset.ColumnID, a.Row.ID+" | "+b.Row.ID), row.Set(verdicts.Item, a.Item),
 		row.Set(verdicts.SystemA, a.System), row.Set(verdicts.SystemB, b.System)}
 	for i, f := range t.Fields[1:] {
-		faults = append(faults, row.Set(f.Name, cmp.Or(a.Row.Values[i+1], b.Row.Values[i+1])))
+		one, other := a.Row.Values[i+1], b.Row.Values[i+1]
+		var value any = cmp.Or(one, other)
+		if f.Optional && one != "" && other != "" && one != other {
+			value = nil // neither text may be judged by what the other was written for
+		}
+		faults = append(faults, row.Set(f.Name, value))
 	}
 	faults = append(faults, row.Set(text+"_a", a.Row.Values[0]), row.Set(text+"_b", b.Row.Values[0]))
 	for i, out := range []*Output{a, b} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -61,6 +62,11 @@ func runDiff(ctx *cli.Context, e *env) error {
 			return diffIssues(ctx, e, lists)
 		}
 	}
+	for _, text := range ctx.StringSlice("fail-on") {
+		if strings.HasPrefix(text, issues.New) || strings.HasPrefix(text, issues.Gone) {
+			return exit.Usagef("--fail-on is for issues with %q: both files need a list, as erreval discover writes it", text)
+		}
+	}
 	look, err := readLookOptions(ctx, 2, 2, "two tagged files", openTaxonomy)
 	if err != nil {
 		return err
@@ -87,12 +93,9 @@ func runDiff(ctx *cli.Context, e *env) error {
 
 // readDiffLimits reads --fail-on for labels: names and codes of the taxonomy, and how shares may change.
 func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
-	limits, err := parseGates(ctx.StringSlice("fail-on"), t, report.Grown, report.Shrunk, issues.New, issues.Gone)
+	limits, err := parseGates(ctx.StringSlice("fail-on"), t, report.Grown, report.Shrunk)
 	for _, l := range limits {
-		switch l.Subject {
-		case issues.New, issues.Gone:
-			err = exit.Usagef("--fail-on %q is for issues: both files need a list, as erreval discover writes it", l.Text)
-		case gate.Truncated:
+		if l.Subject == gate.Truncated {
 			err = exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
@@ -260,6 +261,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", m.Input, err)
 	}
+	m.sayDifferent(rows)
 	err = wholefile.Fill(m.Output, func(w io.Writer) error {
 		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
 		for _, row := range rows {
@@ -273,6 +275,22 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		return sink.Close()
 	})
 	return len(rows), m.Process.WarnFaults(faults), err
+}
+
+// sayDifferent says which fields the two outputs of pairs have differently.
+func (m *MakePairs) sayDifferent(rows []*dataset.Row) {
+	for _, f := range m.Rows.Taxonomy.Fields[1:] {
+		n := 0
+		for _, row := range rows {
+			if raw, _ := row.Get(f.Name); string(raw) == "null" {
+				n++
+			}
+		}
+		if n > 0 {
+			m.Process.Warn("in %d of %s the systems have different texts in %s: it is not shown to judges, and what needs it "+
+				"is judged by labels alone", n, words.Plural(len(rows), "pair", "pairs"), f.Name)
+		}
+	}
 }
 
 // systemIn is the system that a column names.

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { Counts, Facet, Filter, Value } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
-import { withUse } from "./filters";
+import { withCondition, withUse } from "./filters";
 import { count, number, percent, points, shareInterval } from "./format";
 import { everyRow, useAsk, usePage, type Page } from "./state";
 import { apartShares, holm, partMinusAll, share, type Difference as Tested, type GroupSums, type Interval } from "./stats";
@@ -37,6 +37,7 @@ interface Line {
   difference?: Tested | undefined;
   trend?: Tested | undefined;
   other?: number | undefined; // share in the run of the trend
+  now?: number | undefined; // share in the other runs
 }
 
 /** The rows of the filter that is set, in another one's place where both name a facet; with a value of a facet. */
@@ -57,7 +58,7 @@ export function ShareTable({ facet, id, trend, detail, without = [] }: { facet: 
     return { chosen, whole };
   });
   const sides = useAsk(`trend ${facet.key} ${trend ?? ""}`, filter, async (s, signal) =>
-    trend ? s.counts({ filter, facet: facet.key, by: "run" }, signal) : undefined);
+    trend ? s.counts({ filter: withCondition(filter, "run", {}), facet: facet.key, by: "run" }, signal) : undefined);
   return (
     <Answer of={all}>
       {(whole) => {
@@ -83,9 +84,12 @@ function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: 
     }
     if (sides && old >= 0 && !unknown) {
       const before = sums(sides, place, old);
-      const others = sides.columns.map((_, i) => i).filter((i) => i !== old && sides.columns[i]!.rows > 0);
-      line.trend = apartShares(before, addSums(others.map((i) => sums(sides, place, i))));
-      if (line.trend) line.other = before.sum / before.rows;
+      const chosen = page.state.filter.facets?.["run"]?.any ?? [];
+      const others = sides.columns.map((_, i) => i).filter((i) =>
+        i !== old && sides.columns[i]!.rows > 0 && (chosen.length === 0 || chosen.includes(sides.columns[i]!.name)));
+      const after = addSums(others.map((i) => sums(sides, place, i)));
+      line.trend = apartShares(before, after);
+      if (line.trend) [line.other, line.now] = [before.sum / before.rows, after.sum / after.rows];
     }
     return line;
   });
@@ -148,6 +152,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
     if (trend) {
       out.push(
         { key: "before", title: trend, numeric: true, value: (l) => l.other ?? null, show: (l) => percent(l.other) },
+        { key: "now", title: texts.issues.trendNow, numeric: true, value: (l) => l.now ?? null, show: (l) => percent(l.now) },
         {
           key: "trend", title: texts.issues.trendOf(trend), numeric: true, value: (l) => l.trend?.value ?? null,
           show: (l) => <Difference of={l.trend} most={widest} clear={clear.trend.has(l)} />,

@@ -141,6 +141,7 @@ export const texts = {
     examples: "Examples",
     trend: "Against run",
     trendNone: "none",
+    trendNow: "Other runs",
     trendOf: (name: string) => `Change against ${name}`,
     low: "low",
     high: "high",

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Counts, Facet, Histogram, Measure } from "../src/contract";
-import { firstOf, headsOf, linesOf, resultOf } from "../src/views/matrix";
+import { firstOf, headsOf, linesOf, resultOf, runIn } from "../src/views/matrix";
 
 const by: Facet = { key: "system", title: "System", multi: false, values: ["a", "b", "c"].map((name) => ({ name })) };
 const measure: Measure = { key: "score.x", title: "x", low: 0, high: 9, runs: [0] };
@@ -27,6 +27,14 @@ test("a score is marked as best where it is surely better than the second best",
   expect(marked([5, 5.5, 4])[0]).toEqual(["b"]);
   expect(marked([5, 5.4, 4])[0]).toEqual([]);
   expect(marked([5, 5.4, 4])[1]).toMatch(/^Best: b, .*, not surely more than a\.$/);
+});
+
+test("systems of several runs are compared within a run", () => {
+  const runs: Facet = { ...by, key: "system_run", values: ["a · 1", "b · 1", "a · 2"].map((name) => ({ name })) };
+  const figures = { facet: undefined, by: runs, found: undefined, measures: [measure], scores: [{ whole: scores([5], 1), parts: scores([5.5, 5, 5.4], 1) }] };
+  const lines = linesOf(figures, headsOf(figures));
+  expect(lines.filter((l) => l.cells[0]!.best).map((l) => l.name)).toEqual(["a · 1"]); // a · 2 is nearer, and the same system
+  expect(lines.slice(1).map((l) => runIn(runs, l))).toEqual([" · 1", " · 2", " · 1"]);
 });
 
 test("what to fix first is on most rows, or on most by severity", () => {

@@ -98,8 +98,14 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   const systems = of.by.values.map((v, i) => line(v.name, i)).filter((l) => l.rows > 0 || l.cells.some((c) => c.rows > 0));
   systems.sort((a, b) => Number(a.few) - Number(b.few) || best(b) - best(a) || 0);
   const whole = line(texts.overview.whole, all);
-  markBest(heads, whole, systems.filter((l) => !l.few));
+  const known = systems.filter((l) => !l.few);
+  for (const run of new Set(known.map((l) => runIn(of.by, l)))) markBest(heads, whole, known.filter((l) => runIn(of.by, l) === run));
   return [whole, ...systems];
+}
+
+/** The run of a system's line where lines are systems of several runs: systems are compared within a run. */
+export function runIn(by: Facet, l: Line): string {
+  return by.key === "system_run" ? l.name.slice(l.name.lastIndexOf(" · ")) : "";
 }
 
 /** Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. */

@@ -7,7 +7,7 @@ import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } fr
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
-import { firstOf, headsOf, linesOf, Matrix, mostPictures, resultOf, type Both, type Figures } from "./matrix";
+import { firstOf, headsOf, linesOf, Matrix, mostPictures, resultOf, runIn, type Both, type Figures } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -37,7 +37,8 @@ export function Overview() {
           if (!figures) return <p class="note">{texts.overview.noFacet}</p>;
           const heads = headsOf(figures);
           const lines = linesOf(figures, heads);
-          const result = resultOf(figures.facet, heads, lines);
+          const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, lines[1]!));
+          const result = resultOf(figures.facet, heads, comparable);
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
           const title = texts.overview.matrix(figures.facet?.title ?? texts.overview.scores, figures.by.title);
           const pooled = ["run", "system"].find((key) => figures.by.key !== key && figures.by.key !== "system_run" && several(key));
