@@ -16,8 +16,9 @@ const maxColumns = 12
 
 // Print is a catalogue with its figures as a report of tables, for a page such as that of a pull request.
 func Print(c *view.Catalog, f *Figures) *report.Report {
-	r := &report.Report{Title: c.Title, Facts: []string{words.Plural(c.Rows, "row", "rows") + " in " +
-		words.Plural(len(c.Runs), "run", "runs")}}
+	p := printer{c, f}
+	r := &report.Report{Title: c.Title, Facts: append(p.result(), words.Plural(c.Rows, "row", "rows")+" in "+
+		words.Plural(len(c.Runs), "run", "runs"))}
 	if len(c.Runs) > 1 {
 		r.Facts = append(r.Facts, "a row that stands in several runs counts in each of them")
 	}
@@ -28,7 +29,6 @@ func Print(c *view.Catalog, f *Figures) *report.Report {
 		"passage) counted as far as they differ; of means Student's")
 	r.Facts = append(r.Facts, c.Notes...)
 	r.Sections = append(r.Sections, runsSection(c))
-	p := printer{c, f}
 	r.Sections = append(r.Sections, p.shares("label", "Errors")...)
 	if i := p.facet("issue"); i >= 0 {
 		r.Sections = append(r.Sections, p.issues(&c.Facets[i]))
@@ -48,6 +48,36 @@ type printer struct {
 
 func (p *printer) facet(key string) int {
 	return slices.IndexFunc(p.catalog.Facets, func(f view.Facet) bool { return f.Key == key })
+}
+
+// result is the share of rows without error and the commonest error, in a sentence; nothing where no errors were looked
+// for.
+func (p *printer) result() []string {
+	i := p.facet("label")
+	if i < 0 || len(p.catalog.Runs) > 1 { // runs of the same rows are not to be pooled
+		return nil
+	}
+	var clean, most Share
+	for _, v := range p.catalog.Facets[i].Values {
+		switch s := p.find("label", v.Name, "", ""); {
+		case v.Role == view.RoleNone:
+			clean = *s
+		case v.Role == "" && s.Share.Defined() && s.Share > most.Share:
+			most = *s
+		}
+	}
+	shown := func(s Share) string {
+		return fmt.Sprintf("%s: %s (%s to %s)", s.Value, s.Share.Text(report.InPercent), (100 * s.Low).Text("%.1f"),
+			(100 * s.High).Text("%.1f"))
+	}
+	if !clean.Share.Defined() || clean.Value == "" {
+		return nil
+	}
+	text := shown(clean)
+	if most.Value != "" {
+		text += "; the commonest error is " + shown(most)
+	}
+	return []string{text + ". What was found may be wrong in single rows"}
 }
 
 func runsSection(c *view.Catalog) report.Section {
