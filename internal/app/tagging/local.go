@@ -100,7 +100,8 @@ func warnRaised(given []string, now, own map[string]float64, warn func(format st
 		}
 		lowered = lowered || now[label] < own[label]
 	}
-	if lowered && slices.ContainsFunc(given, func(text string) bool { return !strings.Contains(text, "=") }) && raised != nil {
+	forAll := slices.ContainsFunc(given, func(text string) bool { return !strings.Contains(text, "=") })
+	if forAll && lowered && raised != nil {
 		warn("--threshold %s finds less than the model's own thresholds of %s, and more of the other errors",
 			strings.Join(given, " "), strings.Join(raised, ", "))
 	}
