@@ -35,9 +35,12 @@ export function Compare() {
 
 /** Runs, where there are several, and systems. */
 function sidesOf(page: Page): { side: Side; title: string; key: string }[] {
+  const pairsOnly = new Set(page.catalog.runs.filter((r) => r.command === "compare").map((r) => r.name));
   return ["run", "system"].flatMap((key) => {
     const facet = facetOf(page.catalog, key);
-    const values = facet?.values.filter((v) => v.role === undefined) ?? [];
+    const known = facet?.values.filter((v) => v.role === undefined) ?? [];
+    const rows = known.filter((v) => !pairsOnly.has(v.name)); // pairs have no partner among rows
+    const values = rows.length < 2 ? known : rows;
     return values.length < 2 ? [] : values.map((v) => ({ side: { facet: key, value: v.name }, title: `${facet!.title}: ${v.name}`, key: `${key}:${v.name}` }));
   });
 }
