@@ -26,9 +26,10 @@ type MergeOptions struct {
 	Command string   // command line of the step, for the log
 }
 
-// Merged is what became of a batch's answers. Its JSON is that of the review.Merge.
+// Merged is what became of a batch's answers. Its JSON is that of the review.Merge and of Changes.
 type Merged struct {
 	*review.Merge
+	Changes
 	New      bool     `json:"-"` // it added something; else nothing was changed
 	Deciding Deciding `json:"-"` // of the items on which reviewers differ
 	Exported []string `json:"-"` // reviewers for whom the batch was exported into its own folder
@@ -72,6 +73,13 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		return nil, m.reject(faults)
 	}
 	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier)}
+	labels := map[string][]string{}
+	for _, d := range m.out.Decisions {
+		labels[d.Item.TextSHA256] = d.Labels
+	}
+	if merged.Changes, err = w.changes(labels); err != nil {
+		return nil, err
+	}
 	if merged.New {
 		if err := m.commit(o.Command); err != nil {
 			return nil, err
@@ -195,7 +203,7 @@ func (m *merging) fill(unit *Unit, name string) error {
 	}
 	files[filepath.Join(TrainDir, name+".jsonl")] = rowsText(train)
 	files[filepath.Join(RandomDir, name+".jsonl")] = rowsText(random)
-	files[filepath.Join(TrainDir, name+"-auto.jsonl")] = rowsText(auto)
+	files[filepath.Join(TrainDir, name+autoEnd)] = rowsText(auto)
 	for path, data := range files {
 		if len(data) > 0 {
 			err = errors.Join(err, unit.Write(data, path))
@@ -230,6 +238,7 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer",
 			m.Batch, m.Train, m.Random, m.Auto)
 		out.Add("labels", "%s", m.labels)
+		m.Changes.add(&out)
 	} else {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
