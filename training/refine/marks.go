@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -131,6 +132,33 @@ func (m *marksMerging) leaveOverruled() error {
 		}))
 	}
 	return err
+}
+
+// marked are the texts that merged marks are about.
+func (w *Workspace) marked() (map[string]bool, error) {
+	texts := map[string]bool{}
+	files, err := w.TrainFiles()
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), marksName) {
+			err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error { texts[row.TextHash()] = true; return nil }))
+		}
+	}
+	return texts, err
+}
+
+// undecided are the conflicts that a batch's last merge left, but for those of rows that were marked since.
+func (w *Workspace) undecided(batch string, conflicts []review.Conflict) ([]review.Conflict, error) {
+	if len(conflicts) == 0 {
+		return nil, nil
+	}
+	marked, err := w.marked()
+	items := w.Path(BatchesDir, batch, review.ItemsFile)
+	decided := map[string]bool{}
+	err = errors.Join(err, eachRow(context.Background(), items, nil, func(line *dataset.Row) error {
+		decided[review.ColumnText(line, "item_id")] = marked[review.ColumnText(line, "text_sha256")]
+		return nil
+	}))
+	return slices.DeleteFunc(conflicts, func(c review.Conflict) bool { return decided[c.ItemID] }), err
 }
 
 // leave takes out the mark of a row, and counts it.

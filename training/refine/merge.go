@@ -40,9 +40,10 @@ type Merged struct {
 
 // merging is one run of Merge.
 type merging struct {
-	w   *Workspace
-	f   *review.Frozen
-	out *review.Outcome
+	w      *Workspace
+	f      *review.Frozen
+	marked map[string]bool // as Workspace.marked
+	out    *review.Outcome
 }
 
 // Merge puts the answers to a batch into the training set, as one step. Where anything is wrong, nothing is merged: the
@@ -58,6 +59,10 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.marked, err = w.marked(); err != nil {
+		return nil, err
+	}
+	earlier.Marked = m.marked
 	answers, faults, err := m.gather(o.Files)
 	if err != nil {
 		return nil, err
@@ -192,7 +197,7 @@ func (m *merging) fill(unit *Unit, name string) error {
 	}
 	var auto []*dataset.Row
 	if m.out.Number == 1 {
-		if auto, err = m.f.Auto(func(by []string) any { return provenance(KindAuto, by) }); err != nil {
+		if auto, err = m.f.Auto(m.marked, func(by []string) any { return provenance(KindAuto, by) }); err != nil {
 			return err
 		}
 		m.out.Auto = len(auto)
@@ -239,11 +244,17 @@ func (m *Merged) Text(w io.Writer) error {
 			m.Batch, m.Train, m.Random, m.Auto)
 		out.Add("labels", "%s", m.labels)
 		m.Changes.add(&out)
+		if m.Single > 0 && len(m.Reviewers) > 1 {
+			out.Add("of them", "%s on one reviewer alone", words.Plural(m.Single, "row rests", "rows rest"))
+		}
 	} else {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
 	}
 	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	if m.Marked > 0 {
+		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
+	}
 	for _, r := range m.Reviewers {
 		out.Add(r.Name, "%s", r.Summary())
 	}
