@@ -193,8 +193,8 @@ func (g *gathered) recall() {
 		}
 		if !slices.Equal(labels, a.Labels) {
 			g.fault(a.Place, a.ItemID,
-				"%s answers %s, but it is merged already as %s; to have somebody decide, take that merge back with refine undo and "+
-					"merge all files at once", a.Reviewer, a.says(), says(labels))
+				"%s answers %s, but it is merged already as %s; to have somebody decide, take that merge back with refine undo "+
+					"and merge all files at once", a.Reviewer, a.says(), says(labels))
 		}
 	}
 	for k, a := range stored {
