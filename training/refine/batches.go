@@ -82,6 +82,12 @@ func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review,
 		r.Next += " --batch " + f.ID
 	}
 	earlier, err := f.Earlier()
+	if err != nil {
+		return nil, err
+	}
+	earlier.Open -= len(earlier.Conflicts)
+	earlier.Conflicts, err = w.undecided(f.ID, earlier.Conflicts)
+	earlier.Open += len(earlier.Conflicts)
 	switch {
 	case err != nil:
 	case conflicts && len(earlier.Conflicts) == 0:

@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,7 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
-// marksName is how files of marked rows in TrainDir begin: in name order behind those of batches, so that a mark goes
-// before an answer.
+// marksName is how files of marked rows in TrainDir begin.
 const marksName = "marks-"
 
 // MergedMarks is what became of marked rows. Its JSON keys are stable.
@@ -25,7 +25,9 @@ type MergedMarks struct {
 	Before    int            `json:"before"`    // that were in the training set with these labels
 	Measuring int            `json:"measuring"` // never trained on: they measure, or share their group with a development row
 	Strange   int            `json:"strange"`   // of Train: rows that are not in the pool
+	Overruled int            `json:"overruled"` // merged before, of rows that a later step gave other labels
 	Labels    map[string]int `json:"labels"`    // of the added rows
+	Changes
 
 	w *Workspace
 }
@@ -48,7 +50,15 @@ func (w *Workspace) MergeMarks(files []string, command string) (*MergedMarks, er
 			return nil, err
 		}
 	}
-	if err := errors.Join(m.leaveMeasuring(), m.leaveMerged()); err != nil {
+	if err := errors.Join(m.leaveMeasuring(), m.leaveMerged(), m.leaveOverruled()); err != nil {
+		return nil, err
+	}
+	labels := map[string][]string{}
+	for text, mark := range m.marks {
+		labels[text] = mark.Labels
+	}
+	var err error
+	if m.out.Changes, err = w.changes(labels); err != nil {
 		return nil, err
 	}
 	rows, err := m.rows()
@@ -98,6 +108,57 @@ func (m *marksMerging) leaveMerged() error {
 		}
 		return err
 	})
+}
+
+// leaveOverruled takes out those that were merged before and stand in their file still, though the row has other labels
+// by now: they are no new decision.
+func (m *marksMerging) leaveOverruled() error {
+	log, err := m.w.Log()
+	for _, entry := range log {
+		name, ok := strings.CutPrefix(entry.Step, StepMerge)
+		if !ok || !strings.HasPrefix(name, marksName) {
+			continue
+		}
+		err = errors.Join(err, m.w.EachRow(m.w.Path(TrainDir, name+".jsonl"), func(row *dataset.Row) error {
+			mark := m.marks[row.TextHash()]
+			if mark == nil || mark.Time.After(entry.Time) {
+				return nil
+			}
+			labels, err := row.Labels(m.w.Taxonomy)
+			if slices.Equal(labels, mark.Labels) {
+				m.out.Overruled += m.leave(row)
+			}
+			return err
+		}))
+	}
+	return err
+}
+
+// marked are the texts that merged marks are about.
+func (w *Workspace) marked() (map[string]bool, error) {
+	texts := map[string]bool{}
+	files, err := w.TrainFiles()
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), marksName) {
+			err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error { texts[row.TextHash()] = true; return nil }))
+		}
+	}
+	return texts, err
+}
+
+// undecided are the conflicts that a batch's last merge left, but for those of rows that were marked since.
+func (w *Workspace) undecided(batch string, conflicts []review.Conflict) ([]review.Conflict, error) {
+	if len(conflicts) == 0 {
+		return nil, nil
+	}
+	marked, err := w.marked()
+	items := w.Path(BatchesDir, batch, review.ItemsFile)
+	decided := map[string]bool{}
+	err = errors.Join(err, eachRow(context.Background(), items, nil, func(line *dataset.Row) error {
+		decided[review.ColumnText(line, "item_id")] = marked[review.ColumnText(line, "text_sha256")]
+		return nil
+	}))
+	return slices.DeleteFunc(conflicts, func(c review.Conflict) bool { return decided[c.ItemID] }), err
 }
 
 // leave takes out the mark of a row, and counts it.
@@ -170,10 +231,15 @@ func (m *MergedMarks) Text(w io.Writer) error {
 		out.Add("merged", "%s: %s to the training set", m.Name, words.Plural(m.Train, "marked row", "marked rows"))
 		out.Add("labels", "%s", labelWords(m.Labels, m.w.Taxonomy))
 	}
+	m.Changes.add(&out)
 	if m.Strange > 0 {
 		out.Add("of them", "%d not in the pool", m.Strange)
 	}
 	out.Add("left out", "%d in the training set with these labels, %d that measure or share a group with development rows",
 		m.Before, m.Measuring)
+	if m.Overruled > 0 {
+		out.Add("left out", "%d merged before, of rows that have other labels by now; mark them again to change that",
+			m.Overruled)
+	}
 	return out.Text(w)
 }

@@ -26,9 +26,10 @@ type MergeOptions struct {
 	Command string   // command line of the step, for the log
 }
 
-// Merged is what became of a batch's answers. Its JSON is that of the review.Merge.
+// Merged is what became of a batch's answers. Its JSON is that of the review.Merge and of Changes.
 type Merged struct {
 	*review.Merge
+	Changes
 	New      bool     `json:"-"` // it added something; else nothing was changed
 	Deciding Deciding `json:"-"` // of the items on which reviewers differ
 	Exported []string `json:"-"` // reviewers for whom the batch was exported into its own folder
@@ -39,9 +40,10 @@ type Merged struct {
 
 // merging is one run of Merge.
 type merging struct {
-	w   *Workspace
-	f   *review.Frozen
-	out *review.Outcome
+	w      *Workspace
+	f      *review.Frozen
+	marked map[string]bool // as Workspace.marked
+	out    *review.Outcome
 }
 
 // Merge puts the answers to a batch into the training set, as one step. Where anything is wrong, nothing is merged: the
@@ -57,6 +59,10 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.marked, err = w.marked(); err != nil {
+		return nil, err
+	}
+	earlier.Marked = m.marked
 	answers, faults, err := m.gather(o.Files)
 	if err != nil {
 		return nil, err
@@ -72,6 +78,13 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		return nil, m.reject(faults)
 	}
 	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier)}
+	labels := map[string][]string{}
+	for _, d := range m.out.Decisions {
+		labels[d.Item.TextSHA256] = d.Labels
+	}
+	if merged.Changes, err = w.changes(labels); err != nil {
+		return nil, err
+	}
 	if merged.New {
 		if err := m.commit(o.Command); err != nil {
 			return nil, err
@@ -184,7 +197,7 @@ func (m *merging) fill(unit *Unit, name string) error {
 	}
 	var auto []*dataset.Row
 	if m.out.Number == 1 {
-		if auto, err = m.f.Auto(func(by []string) any { return provenance(KindAuto, by) }); err != nil {
+		if auto, err = m.f.Auto(m.marked, func(by []string) any { return provenance(KindAuto, by) }); err != nil {
 			return err
 		}
 		m.out.Auto = len(auto)
@@ -195,7 +208,7 @@ func (m *merging) fill(unit *Unit, name string) error {
 	}
 	files[filepath.Join(TrainDir, name+".jsonl")] = rowsText(train)
 	files[filepath.Join(RandomDir, name+".jsonl")] = rowsText(random)
-	files[filepath.Join(TrainDir, name+"-auto.jsonl")] = rowsText(auto)
+	files[filepath.Join(TrainDir, name+autoEnd)] = rowsText(auto)
 	for path, data := range files {
 		if len(data) > 0 {
 			err = errors.Join(err, unit.Write(data, path))
@@ -230,11 +243,18 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer",
 			m.Batch, m.Train, m.Random, m.Auto)
 		out.Add("labels", "%s", m.labels)
+		m.Changes.add(&out)
+		if m.Single > 0 && len(m.Reviewers) > 1 {
+			out.Add("of them", "%s on one reviewer alone", words.Plural(m.Single, "row rests", "rows rest"))
+		}
 	} else {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
 	}
 	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	if m.Marked > 0 {
+		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
+	}
 	for _, r := range m.Reviewers {
 		out.Add(r.Name, "%s", r.Summary())
 	}

@@ -54,7 +54,7 @@ type BatchStatus struct {
 	Skipped   map[string]int `json:"skipped"` // reviewer to items skipped
 	Merged    bool           `json:"merged"`
 	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
-	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, and nobody decided
+	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, undecided since
 	Deciding
 }
 
@@ -191,7 +191,9 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 	err = errors.Join(err, w.countAnswers(&b))
 	if n := len(merges); n > 0 {
 		last := merges[n-1]
-		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
+		conflicts, openErr := w.undecided(id, last.Conflicts)
+		err = errors.Join(err, openErr)
+		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(conflicts)
 		if b.Conflicts > 0 {
 			b.Deciding = w.deciding(id, n)
 		}

@@ -39,12 +39,13 @@ const (
 	DevFile      = "dev.jsonl"     // frozen development rows, with labels
 	HeldFile     = "held.jsonl"    // rows that share their group with a development row: never trained on
 	LogFile      = "log.jsonl"     // one Entry a line
-	TrainDir     = "train"         // *.jsonl in name order are the training set
+	TrainDir     = "train"         // *.jsonl are the training set, in the order of TrainFiles
 	RandomDir    = "random"        // reviewed rows of random slices: they measure, and are never trained on
 	BatchesDir   = "batches"
 	IterationDir = "iterations"
 	TaggedFile   = "pool.tagged.jsonl" // the pool with diagnoses, in an iteration's folder
 	StartRows    = "start.jsonl"       // rows given at the beginning, in TrainDir
+	autoEnd      = "-auto.jsonl"       // of the file of rows that a batch added without a reviewer, in TrainDir
 	startDir     = "start"             // stands for an iteration where the model is the one to start from
 )
 
@@ -221,12 +222,25 @@ func (w *Workspace) TaggedPath(iteration int) string {
 	return w.Path(IterationDir, IterationName(iteration), TaggedFile)
 }
 
-// TrainFiles are the files of the training set, the start first.
+// TrainFiles are the files of the training set: the start, those of merges in the order of their steps, and what
+// somebody put there by hand.
 func (w *Workspace) TrainFiles() ([]string, error) {
 	files, err := w.files(TrainDir)
-	isStart := func(file string) int { return count(filepath.Base(file) == StartRows) }
-	slices.SortStableFunc(files, func(a, b string) int { return isStart(b) - isStart(a) })
-	return files, err
+	log, logErr := w.Log()
+	step := map[string]int{StartRows: -1}
+	for i, entry := range log {
+		if name, ok := strings.CutPrefix(entry.Step, StepMerge); ok {
+			step[name+".jsonl"], step[name+autoEnd] = i, i
+		}
+	}
+	place := func(file string) int {
+		if i, ok := step[filepath.Base(file)]; ok {
+			return i
+		}
+		return len(log)
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return place(a) - place(b) })
+	return files, errors.Join(err, logErr)
 }
 
 // RandomFiles are the files of reviewed rows of random slices, in name order.
@@ -250,8 +264,7 @@ func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) error {
 }
 
 // EachTraining calls f for the rows of the training set, with the file that each is from. A text that several files
-// have counts once, as the last of them has it: a row reviewed again takes the place of the one whose labels were
-// doubtful.
+// have counts once, as the last of them has it: the latest decision, whichever way it came.
 func (w *Workspace) EachTraining(f func(file string, row *dataset.Row) error) error {
 	files, err := w.TrainFiles()
 	if err != nil {

@@ -88,14 +88,14 @@ func Account() string {
 }
 
 // ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item
-// counts, as the review page writes them; a last line without its end was cut off in writing and is no answer. The
-// error joins every fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
+// counts, as the review page writes them, and beside it the last one that decides between reviewers. A last line
+// without its end was cut off in writing and is no answer. The error joins every fault found. Ids and texts are not
+// compared with a batch: Frozen.Fits does.
 func ReadAnswers(data []byte, file string, t *taxonomy.Taxonomy) ([]Answer, error) {
-	type key struct{ reviewer, item string }
 	var answers []Answer
-	at := map[key]int{}
+	at := map[answerKey]int{}
 	err := eachAnswer(wholeLines(data), file, t, func(a Answer) {
-		k := key{a.Reviewer, a.ItemID}
+		k := keyOf(&a)
 		if i, again := at[k]; again {
 			answers[i] = a
 			return

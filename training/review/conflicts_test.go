@@ -48,6 +48,17 @@ func TestDiffering(t *testing.T) {
 		t.Errorf("%+v %s", second, faultText(faults))
 	}
 
+	// What she said first counts in later merges too: it is read beside her decision.
+	keep(t, f, second)
+	if e, err = f.Earlier(); err != nil {
+		t.Fatal(err)
+	}
+	third, faults := f.Merge(e, nil, MergeOptions{})
+	if len(faults) > 0 || third.New(e) || !reflect.DeepEqual(third.Agreement, first.Agreement) ||
+		!reflect.DeepEqual(third.Reviewers, first.Reviewers) {
+		t.Errorf("merged once more: %+v %s", third, faultText(faults))
+	}
+
 	// merge.json was changed by hand.
 	if d := f.Differing(&Earlier{Number: 2, Conflicts: []Conflict{{ItemID: "B001-0099"}}}); len(d.All) != 0 ||
 		filepath.Base(d.Dir) != "conflicts-2" {

@@ -136,7 +136,7 @@ func ReadMarks(path string, t *taxonomy.Taxonomy) ([]*MarkedRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &MarkedRow{Row: row, Labels: line.Labels, Reviewer: line.reviewer})
+		out = append(out, &MarkedRow{Row: row, Labels: line.Labels, Reviewer: line.reviewer, Time: line.Time})
 	}
 	return out, nil
 }
@@ -146,6 +146,7 @@ type MarkedRow struct {
 	Row      *dataset.Row // its id and texts
 	Labels   []string     // right ones, in the taxonomy's order
 	Reviewer string
+	Time     time.Time // of the last change, UTC
 }
 
 // Labelled is the training row of a source with these labels, which the person gave; provenance says who.

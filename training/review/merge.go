@@ -26,6 +26,8 @@ type Merge struct {
 	Auto   int    `json:"auto"`   // rows added without a reviewer
 	// of the added rows, those that somebody decided after reviewers differed
 	Resolved  int                 `json:"resolved"`
+	Single    int                 `json:"single"`              // of the added rows, those that one reviewer alone decided
+	Marked    int                 `json:"marked"`              // items on which reviewers differ, decided by a mark
 	Labels    map[string]int      `json:"labels"`              // added rows with each label
 	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
 	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
@@ -72,6 +74,7 @@ type Earlier struct {
 	Conflicts []Conflict          // of these, those on which reviewers differed
 	Decided   map[string][]string // item to labels, of all
 	Answers   []Answer            // that they used, with the last merge's
+	Marked    map[string]bool     // texts that somebody marked: what reviewers differ on is decided there
 }
 
 // Outcome is a merge and what it adds.
@@ -190,8 +193,8 @@ func (g *gathered) recall() {
 		}
 		if !slices.Equal(labels, a.Labels) {
 			g.fault(a.Place, a.ItemID,
-				"%s answers %s, but it is merged already as %s; leave the answer out, or take that merge back with refine undo",
-				a.Reviewer, a.says(), says(labels))
+				"%s answers %s, but it is merged already as %s; to have somebody decide, take that merge back with refine undo "+
+					"and merge all files at once", a.Reviewer, a.says(), says(labels))
 		}
 	}
 	for k, a := range stored {
@@ -252,6 +255,8 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 	case differ && resolved:
 		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer,
 			voices[0].says(), voices[1].Reviewer, voices[1].says())
+	case differ && g.earlier.Marked[it.TextSHA256]:
+		out.Marked++
 	case differ:
 		out.Conflicts = append(out.Conflicts, conflict(it, voices))
 	default:
@@ -293,8 +298,11 @@ func (o *Outcome) take(it *Item, voices []Answer, resolved bool) {
 	} else {
 		o.Train++
 	}
-	if resolved {
+	switch {
+	case resolved:
 		o.Resolved++
+	case len(voices) == 1:
+		o.Single++
 	}
 }
 

@@ -289,7 +289,7 @@ func TestRows(t *testing.T) {
 func TestAuto(t *testing.T) {
 	f := wallBatch(t)
 	by := func(by []string) any { return made{by} }
-	if rows, err := f.Auto(by); err != nil || rows != nil {
+	if rows, err := f.Auto(nil, by); err != nil || rows != nil {
 		t.Errorf("without a file: %v, %v", rows, err)
 	}
 	const fields = `"question":"Who?","answer":"A mason.","passage":"p"`
@@ -300,7 +300,7 @@ func TestAuto(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := f.Auto(by)
+	rows, err := f.Auto(nil, by)
 	if err != nil || len(rows) != 1 { // the second was reviewed
 		t.Fatal(rows, err)
 	}
@@ -313,7 +313,7 @@ func TestAuto(t *testing.T) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(),
+	if _, err := f.Auto(nil, by); err == nil || !strings.Contains(err.Error(),
 		"auto.jsonl:1: "+f.Taxonomy.ID()+` has no label "Vagu"`) {
 		t.Error(err)
 	}
