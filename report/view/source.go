@@ -94,7 +94,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 			}
 		}
 	}
-	return nil, "no taxonomy has the columns of the rows: --taxonomy and --map say what they are; erreval identify makes "+
+	return nil, "no taxonomy has the columns of the rows: --taxonomy and --map say what they are; erreval identify makes " +
 		"a file with errors", nil
 }
 
