@@ -94,8 +94,8 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 			}
 		}
 	}
-	return nil, "no taxonomy has the columns of the rows: --taxonomy and --map say what they are; erreval identify makes " +
-		"a file with errors", nil
+	return nil, "no taxonomy has the columns of the rows: --taxonomy and --map say what they are; erreval identify " +
+		"makes a file with errors", nil
 }
 
 // options are those to read the rows with.
