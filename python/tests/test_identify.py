@@ -275,7 +275,7 @@ def test_results(model: str, tmp_path: Path) -> None:
     named = erreval.identify(frame.assign(labels="mine"), model=model, prefix="found_")
     assert erreval.Results(named, prefix="found_").stats().equals(stats)
     other = tagged.rename(columns={"question": "x", "passage": "y"})
-    with pytest.raises(erreval.UsageError, match="give erreval.Results columns="):
+    with pytest.raises(erreval.UsageError, match=r"give erreval\.Results columns="):
         erreval.Results(other).stats()
     assert erreval.Results(other, columns={"question": "x", "passage": "y"}).stats().equals(stats)
 

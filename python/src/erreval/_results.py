@@ -21,8 +21,8 @@ class Results:
     """The rows of a frame that identify tagged; a notebook shows the errors of its systems.
 
     frame: as identify gave it, with whatever other columns; score's only where it was told nested=True.
-    taxonomy, columns, prefix, suffix: as identify was told; a column of one's own that has the name of one of identify's
-    is left out. by: the column that tells systems apart; "system" where there is one.
+    taxonomy, columns, prefix, suffix: as identify was told; a column of one's own with the name of one of identify's is
+    left out. by: the column that tells systems apart; "system" where there is one.
     """
 
     def __init__(
