@@ -30,8 +30,9 @@ export function writeAddress(s: State): string {
   return "#" + out.toString();
 }
 
-export function readAddress(hash: string): State {
-  const state: State = { view: "overview", filter: {}, params: {} };
+/** What an address says; first is the view of one that names none. */
+export function readAddress(hash: string, first: View = "overview"): State {
+  const state: State = { view: first, filter: {}, params: {} };
   const facets = new Map<string, Condition>();
   const ranges = new Map<string, { min?: number; max?: number }>();
   const entry = <T>(map: Map<string, T>, key: string, empty: T): T => {

@@ -7,7 +7,7 @@ import { Format, type Source } from "./contract";
 import { FilterBar, FilterPanel, searchId } from "./filterpanel";
 import { LocalSource } from "./local";
 import { keepToken, RemoteSource, takeToken, TokenError } from "./remote";
-import { makePage, PageContext, type Page } from "./state";
+import { firstView, makePage, PageContext, type Page } from "./state";
 import { texts } from "./texts";
 import { move, reach } from "./ui";
 import { Compare } from "./views/compare";
@@ -74,7 +74,7 @@ async function open(block: HTMLElement | null): Promise<Source> {
 function Shell({ source }: { source: Source }) {
   const catalog = source.catalog();
   const read = () => {
-    const asked = readAddress(location.hash);
+    const asked = readAddress(location.hash, firstView(catalog));
     const { filter, unknown } = knownFilter(asked.filter, catalog);
     return { state: { ...asked, filter }, unknown };
   };

@@ -2,7 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { writeAddress, type State } from "./address";
+import { writeAddress, type State, type View } from "./address";
 import type { Catalog, Facet, Filter, Source } from "./contract";
 import { RoleUnknown } from "./contract";
 import { isEmpty } from "./local";
@@ -96,6 +96,12 @@ function withoutPlace(params: Record<string, string>): Record<string, string> {
 /** A filter that all rows of the source fit, and that is not answered from figures of rows that a sample lacks. */
 export function everyRow(catalog: Catalog): Filter {
   return { facets: { run: { any: catalog.runs.map((r) => r.name) } } };
+}
+
+/** The view that files open on: comparisons of systems, where there is nothing else. */
+export function firstView(catalog: Catalog): View {
+  const found = findings(catalog);
+  return found.length > 0 && found.every((f) => f.key.startsWith("verdict.")) ? "compare" : "overview";
 }
 
 /** Facets whose values are found in rows, most telling first: errors, issues, people's labels, verdicts. */

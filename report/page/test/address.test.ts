@@ -3,6 +3,7 @@ import { knownFilter, readAddress, readSort, writeAddress, writeSort, type State
 import { parts, use, withOnly, withRange, withSearch, withUse } from "../src/filters";
 import { isEmpty, LocalSource } from "../src/local";
 import type { Filter } from "../src/contract";
+import { firstView } from "../src/state";
 import { sample } from "./sample";
 
 const catalog = sample(40).catalog;
@@ -26,6 +27,15 @@ describe("the address", () => {
   test("of something else is the overview", () => {
     expect(readAddress("#view=nothing&min.score.fluency=abc&max.score.fluency=")).toEqual({ view: "overview", filter: {}, params: {} });
     expect(readAddress("")).toEqual({ view: "overview", filter: {}, params: {} });
+    expect(readAddress("", "compare").view).toBe("compare");
+    expect(readAddress("#view=rows", "compare").view).toBe("rows");
+  });
+
+  test("of none is Compare where there are verdicts alone", () => {
+    const { catalog } = sample(20);
+    const only = (begin: string) => ({ ...catalog, facets: catalog.facets.filter((f) => f.key.startsWith(begin)) });
+    const verdicts = { ...catalog, facets: [{ key: "verdict.Overall", title: "Overall", multi: false, values: [{ name: "A" }] }] };
+    expect([firstView(verdicts), firstView(catalog), firstView(only("run"))]).toEqual(["compare", "overview", "overview"]);
   });
 
   test("of the view that rows had opens the row in the list", () => {
