@@ -452,6 +452,7 @@ func TestEmptyField(t *testing.T) {
 	}{
 		{[]string{" ", "a", "P."}, "empty: the question is empty"},
 		{[]string{"Who?", "a", "\n"}, "empty: the passage is empty"},
+		{[]string{"Who?", "a", " \" "}, `empty: the passage has no word: "\""`},
 		{[]string{"Who?", "", "P."}, ""},
 	} {
 		d, err := id.Tag(t.Context(), c.values...)

@@ -148,6 +148,29 @@ func TestPairRow(t *testing.T) {
 	}
 }
 
+// TestPairOfDifferent: what two outputs may lack, and were written for differently, is null, so that no judge is shown one
+// text's answer for the other; what they share stays.
+func TestPairOfDifferent(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{"1868": `"1868"`, "1902": "null", "": `"1868"`} {
+		var outputs []Output
+		for system, own := range map[string]string{"a": "1868", "b": answer} {
+			outputs = append(outputs, Output{"i", system, rowOf(t, tax, map[string]any{"id": system, "question": "When?",
+				"answer": own, "passage": "It was built in 1868, and made automatic in 1902."})})
+		}
+		rows, err := NewPairs(tax, outputs, DesignOptions{Design: All})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, _ := rows[0].Get("answer"); string(raw) != want {
+			t.Errorf("1868 and %q: %s, want %s", answer, raw, want)
+		}
+	}
+}
+
 func TestPairTask(t *testing.T) {
 	tax := instructionFollowing(t)
 	pairs := PairTask(tax)

@@ -224,3 +224,16 @@ b has the highest mean of fluency, 3.00, not surely more than a.
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
 }
+
+// Space around a system's name, as people leave it in tables, makes no other system.
+func TestSystemOf(t *testing.T) {
+	for text, want := range map[string]string{"BART": "BART", " BART\u00a0": "BART", "BART QG ": "BART QG"} {
+		row, err := dataset.RowOf(map[string]any{"model": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, known, err := SystemOf(row, "model"); name != want || !known || err != nil {
+			t.Errorf("%q: %q, %v, %v", text, name, known, err)
+		}
+	}
+}
