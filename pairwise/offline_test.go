@@ -103,7 +103,8 @@ func TestOffline(t *testing.T) {
 		}
 	}
 	// An empty text, which no model can judge, loses, whichever it is.
-	for texts, want := range map[[2]string]string{{" ", "y"}: verdicts.B, {"x", ""}: verdicts.A, {"", ""}: verdicts.Untagged} {
+	for texts, want := range map[[2]string]string{{" ", "y"}: verdicts.B, {"x", ""}: verdicts.A,
+		{"", ""}: verdicts.Untagged} {
 		set, err := NewOffline(tax, []string{verdicts.Overall}).Compare(rowOf(t, PairTask(tax), map[string]any{"id": "e",
 			"response_a": texts[0], "response_b": texts[1], "instruction": "i"}))
 		if v := set[verdicts.Overall]; err != nil || v.Value+v.Reason != want {
