@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -63,7 +62,8 @@ func runDiff(ctx *cli.Context, e *env) error {
 		}
 	}
 	for _, text := range ctx.StringSlice("fail-on") {
-		if strings.HasPrefix(text, issues.New) || strings.HasPrefix(text, issues.Gone) {
+		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, true })
+		if err == nil && (limit.Subject == issues.New || limit.Subject == issues.Gone) {
 			return exit.Usagef("--fail-on is for issues with %q: both files need a list, as erreval discover writes it", text)
 		}
 	}

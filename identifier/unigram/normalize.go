@@ -57,7 +57,7 @@ type replace struct {
 // ReplaceString replaces every occurrence of old, which is not empty.
 func ReplaceString(old, content string) (Stage, error) {
 	if old == "" {
-		return nil, errors.New("an empty pattern to replace is not implemented")
+		return nil, errors.New("an empty pattern to replace has no meaning here")
 	}
 	match := func(text []byte) int {
 		if text[0] == old[0] && bytes.HasPrefix(text, []byte(old)) {

@@ -91,3 +91,14 @@ func TestFilter(t *testing.T) {
 		t.Errorf("%d of %d that were not added are said to be there", wrong, n)
 	}
 }
+
+// A schema that is no JSON is refused before a call is made.
+func TestNoSchema(t *testing.T) {
+	var endpoint counting
+	r := request("1")
+	r.Schema = llm.NewSchema("x", llm.ObjectOf(llm.Property{Name: "a", Schema: make(chan int)}))
+	_, err := open(t, file(t)).Client(&endpoint, "").Complete(t.Context(), r)
+	if llm.KindOf(err) != llm.Refused || endpoint.calls.Load() != 0 {
+		t.Errorf("%v after %d calls", err, endpoint.calls.Load())
+	}
+}
