@@ -209,8 +209,8 @@ func TextSchema() map[string]any { return map[string]any{"type": "string"} }
 // ListSchema is the schema of a list whose items have the schema that item marshals to.
 func ListSchema(item any) map[string]any { return map[string]any{"type": "array", "items": item} }
 
-// NewSchema makes the Schema of that name; Schema says which names are allowed. Where a Property has a schema that is no
-// JSON, there is none, and the journal refuses calls with it.
+// NewSchema makes the Schema of that name; Schema says which names are allowed. Where a Property has a schema that is
+// no JSON, there is none, and the journal refuses calls with it.
 func NewSchema(name string, o Object) *Schema {
 	data, _ := json.Marshal(o)
 	return &Schema{Name: name, JSON: data}
