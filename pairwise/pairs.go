@@ -47,26 +47,28 @@ type DesignOptions struct {
 
 // Output is one text of a system.
 type Output struct {
-	Item   string // what it was written for
+	Item   string // what it was written for; ratings take all pairs of one as alike
+	Part   string // of the item, where a system has several outputs for it
 	System string
 	Row    *dataset.Row
 }
 
-// NewPairs makes pairs of outputs with the same item and different systems, in the order of the items' first outputs.
+// NewPairs makes pairs of outputs with the same item and part and different systems, in the order of the items' first outputs.
 // Which system is A is drawn for each pair, so that a judge's liking for a place does not fall on one system.
 func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*dataset.Row, error) {
-	items, order := map[string][]int{}, []string(nil)
+	items, order := map[[2]string][]int{}, [][2]string(nil)
 	for i, out := range outputs {
-		if items[out.Item] == nil {
-			order = append(order, out.Item)
+		key := [2]string{out.Item, out.Part}
+		if items[key] == nil {
+			order = append(order, key)
 		}
-		for _, j := range items[out.Item] {
+		for _, j := range items[key] {
 			if outputs[j].System == out.System {
 				return nil, fmt.Errorf("rows %s and %s: the system %q has two outputs for the same item; say with "+
 					"--pair-by COLUMN what an item is", outputs[j].Row.ID, out.Row.ID, out.System)
 			}
 		}
-		items[out.Item] = append(items[out.Item], i)
+		items[key] = append(items[key], i)
 	}
 	if base, ok := strings.CutPrefix(o.Design, Baseline); ok && !slices.ContainsFunc(outputs, func(x Output) bool {
 		return x.System == base

@@ -67,7 +67,7 @@ func compareFlags() []cli.Flag {
 	own := map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
 		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system"},
 		&cli.StringFlag{Name: "pair-by", Usage: "outputs with the same text in `FIELD` or column are compared " +
-			"(default: the taxonomy's group field)"},
+			"(default: the taxonomy's group field, or where a system has several outputs for it all fields but the first)"},
 		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
 			"random (one an item) or baseline=SYSTEM"},
 		&cli.IntFlag{Name: "pairs", Usage: "take `N` of these pairs, drawn; 0 takes all"},
@@ -305,13 +305,13 @@ func readCompareJudge(ctx *cli.Context, e *env, c *comparing.Compare) (*asking.O
 // they are in a temporary file, which done removes. left is the error that some of the file's lines are no rows.
 func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (left error, done func(), err error) {
 	m := &comparing.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
-		System: ctx.String("system"), By: cmp.Or(ctx.String("pair-by"), t.GroupField()),
+		System: ctx.String("system"), By: ctx.String("pair-by"),
 		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
 			Shuffle: ctx.IsSet("until")}}
 	switch d := m.Design.Design; {
 	case d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline):
 		return nil, nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
-	case m.By == "":
+	case cmp.Or(m.By, t.GroupField()) == "":
 		return nil, nil, exit.Usagef("%s does not say what outputs are written for; name the field or column "+
 			"with --pair-by", t.ID())
 	case m.Design.Pairs < 0:

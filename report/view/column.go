@@ -79,8 +79,47 @@ func (x *Index) ints(ctx context.Context, name string, c *column[int32]) ([]int3
 
 func (x *Index) ids(ctx context.Context) ([]int32, error) { return x.ints(ctx, "ids", &x.meta.IDs) }
 
+// inputs are equal for rows that are compared as outputs for the same input: rows of one group where each system has at
+// most one row of a run in it, otherwise rows with the same fields but the judged one. Package comparing does the same.
 func (x *Index) inputs(ctx context.Context) ([]int32, error) {
-	return x.ints(ctx, "inputs", &x.meta.Inputs)
+	return cached(&x.cache, "inputs", 4*x.rows(), func() ([]int32, error) {
+		keys, err := load(ctx, x, &x.meta.Inputs, 0)
+		if _, has := x.facetAt[facetSystem]; err != nil || !has {
+			return keys, err
+		}
+		groups, err := x.groups(ctx)
+		if err != nil {
+			return nil, err
+		}
+		order, err := x.byGroup(groups)
+		if err != nil {
+			return nil, err
+		}
+		systems, err := x.values(ctx, facetSystem)
+		if err != nil {
+			return nil, err
+		}
+		seen := map[[2]int]bool{} // the run and the system of this group's rows
+		for from := 0; from < len(order); {
+			end := from
+			for clear(seen); end < len(order) && groups[order[end]] == groups[order[from]]; end++ {
+				if n := int(order[end]); len(systems.row(n)) > 0 {
+					seen[[2]int{x.runOf(n), systems.row(n)[0]}] = true
+				} else {
+					seen[[2]int{n, -1}] = true
+				}
+			}
+			if group := order[from:end]; len(seen) == len(group) {
+				for _, n := range group[1:] {
+					if len(systems.row(int(n))) > 0 {
+						keys[n] = keys[group[0]] // no row of another group has it
+					}
+				}
+			}
+			from = end
+		}
+		return keys, nil
+	})
 }
 
 func (x *Index) groups(ctx context.Context) ([]int32, error) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,6 +198,34 @@ func TestOutputs(t *testing.T) {
 		if lines := strings.Join(lines, ", "); lines != c.want || got.Total != len(got.Rows) || got.Without != c.without {
 			t.Errorf("%s: %s (%d without), want %s (%d)", show(c.q), lines, got.Without, c.want, c.without)
 		}
+	}
+}
+
+// TestSystemsByGroup: on P each system has one question, so that they are compared though their answers differ; on Q the
+// system a has two, so that only equal answers are compared.
+func TestSystemsByGroup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	text := ""
+	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
+		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "R", "Bob"}} {
+		text += fmt.Sprintf(`{"id":%q,"system":%q,"passage":%q,"answer":%q,"question":"Who?","diagnosis":{"labels":["Vague"]}}`+
+			"\n", row[0], row[1], row[2], row[3])
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(context.Background(), []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	pairs, err := x.Pairs(context.Background(), PairsQuery{A: Side{"system", "a"}, B: Side{"system", "b"}, Facet: "label"})
+	if err != nil || pairs.Pairs != 2 || pairs.AloneA != 1 || pairs.AloneB != 1 {
+		t.Errorf("%+v, %v", pairs, err)
+	}
+	rows, _, err := x.Columns(context.Background(), 100, 1)
+	if want := []int{0, 0, 1, 2, 2, 3}; err != nil || !slices.Equal(rows.Input, want) {
+		t.Errorf("inputs %v, want %v (%v)", rows.Input, want, err)
 	}
 }
 

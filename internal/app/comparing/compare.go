@@ -2,6 +2,7 @@
 package comparing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -224,7 +225,7 @@ type MakePairs struct {
 	Input   string
 	Output  string
 	System  string // column
-	By      string // field or column that says what outputs were written for
+	By      string // field or column that says what outputs were written for; "" as in the report page
 	Design  pairwise.DesignOptions
 }
 
@@ -233,6 +234,7 @@ type MakePairs struct {
 func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	var outputs []pairwise.Output
 	t := m.Rows.Taxonomy
+	by := cmp.Or(m.By, t.GroupField())
 	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
 		raw, ok := row.Get(m.System)
 		if !ok {
@@ -244,18 +246,21 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 			return err
 		}
 		out := pairwise.Output{System: system, Row: row}
-		if i := slices.Index(t.FieldNames(), m.By); i >= 0 {
+		if i := slices.Index(t.FieldNames(), by); i >= 0 {
 			out.Item = row.Values[i]
-		} else if raw, ok := row.Get(m.By); ok {
+		} else if raw, ok := row.Get(by); ok {
 			out.Item = dataset.PlainText(raw)
 		} else {
-			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, m.By)
+			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
 		}
 		outputs = append(outputs, out)
 		return nil
 	})
 	if err != nil {
 		return 0, nil, err
+	}
+	if m.By == "" {
+		m.splitItems(outputs)
 	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
@@ -275,6 +280,22 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		return sink.Close()
 	})
 	return len(rows), m.Process.WarnFaults(faults), err
+}
+
+// splitItems parts the items for which a system has several outputs by all fields but the judged one: of questions on
+// one passage those with the same answer are compared. Package view does the same.
+func (m *MakePairs) splitItems(outputs []pairwise.Output) {
+	seen, split := map[[2]string]bool{}, map[string]bool{}
+	for _, x := range outputs {
+		key := [2]string{x.Item, x.System}
+		split[x.Item] = split[x.Item] || seen[key]
+		seen[key] = true
+	}
+	for i, x := range outputs {
+		if split[x.Item] {
+			outputs[i].Part = strings.Join(x.Row.Values[1:], "\n")
+		}
+	}
 }
 
 // sayDifferent says which fields the two outputs of pairs have differently.

@@ -2,7 +2,13 @@ package comparing
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/erreval/erreval/internal/run"
@@ -13,6 +19,51 @@ import (
 )
 
 const samples = "../../../testdata/samples/"
+
+// TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the
+// system a has two, so that those with the same answer are a pair; both pairs on Q are of one item.
+func TestPairsOfOnePassage(t *testing.T) {
+	task, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := run.FileOptions{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, output := filepath.Join(t.TempDir(), "rows.jsonl"), filepath.Join(t.TempDir(), "pairs.jsonl")
+	text := ""
+	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
+		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "Q", "Ann"}, {"7", "b", "Q", "Eve"}} {
+		text += fmt.Sprintf(`{"id":%q,"system":%q,"passage":%q,"answer":%q,"question":"Who?"}`+"\n", row[0], row[1], row[2],
+			row[3])
+	}
+	if err := os.WriteFile(input, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := &MakePairs{Process: &run.Process{Err: io.Discard}, Rows: run.Rows{Files: files, Taxonomy: task}, Input: input,
+		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
+	if _, _, err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(data)) {
+		var pair struct{ ID, Item string }
+		if err := json.Unmarshal([]byte(line), &pair); err != nil {
+			t.Fatal(err)
+		}
+		ids := strings.Split(pair.ID, " | ")
+		slices.Sort(ids)
+		got = append(got, pair.Item+strings.Join(ids, ""))
+	}
+	if want := []string{"P12", "Q36", "Q45"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
 
 // TestPairsAndRatings: 3 systems on 20 inputs make 60 pairs, and people's verdicts on them rate the systems.
 func TestPairsAndRatings(t *testing.T) {
@@ -27,7 +78,7 @@ func TestPairsAndRatings(t *testing.T) {
 	var said bytes.Buffer
 	p := &run.Process{Err: &said}
 	m := &MakePairs{Process: p, Rows: run.Rows{Files: files, Taxonomy: task}, Input: samples + "outputs.jsonl",
-		Output: filepath.Join(t.TempDir(), "pairs.jsonl"), System: "system", By: task.GroupField(),
+		Output: filepath.Join(t.TempDir(), "pairs.jsonl"), System: "system",
 		Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if n, left, err := m.Run(t.Context()); n != 60 || left != nil || err != nil {
 		t.Errorf("%d pairs, %v, %v", n, left, err)

@@ -212,7 +212,7 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    how: "Runs are paired by id, systems by their input (all fields but the judged one).",
+    how: "Runs are paired by id, systems by the group field, or where a system has several outputs for it by all fields but the judged one.",
   },
 
   row: {
