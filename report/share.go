@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -92,7 +93,7 @@ type Interval struct {
 func (i *Interval) facts() []string {
 	of := rowsText(i.Groups)
 	if i.Group != "" {
-		of = fmt.Sprintf("%d groups of rows (by %s)", i.Groups, i.Group)
+		of = words.Plural(i.Groups, "group", "groups") + " of rows (by " + i.Group + ")"
 	}
 	return []string{fmt.Sprintf("%.0f %% intervals and p-values: of %s", 100*i.Level, of)}
 }

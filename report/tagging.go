@@ -26,7 +26,7 @@ type Tagging struct {
 	Model         string         `json:"model"`
 	Taxonomy      string         `json:"taxonomy"`
 	Gates         []gate.Result  `json:"gates"`             // results of --fail-on
-	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
+	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, without their details
 	// of a language model; nil where the output was finished already
 	Usage any    `json:"usage,omitempty"`
 	Spent string `json:"-"` // Usage in words, or ""

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,9 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err erro
 		return in, err
 	}
 	if in.Files, err = readFileOptions(ctx).Open(); err != nil {
+		if _, hasFlag := ctx.Value(ctx.String("format")).(bool); hasFlag {
+			err = fmt.Errorf("%w; --%s prints that", err, ctx.String("format"))
+		}
 		return in, err
 	}
 	in.Columns, err = run.ReadMap(ctx.StringSlice("map"), t.FieldNames())

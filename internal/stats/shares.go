@@ -154,7 +154,10 @@ func newcombeP(a, b *GroupSums) float64 {
 		return -high
 	}
 	most := -math.Log(leastP)
-	if left(most) > 0 {
+	switch {
+	case left(0) <= 0: // one group tells nothing
+		return 1
+	case left(most) > 0:
 		return leastP
 	}
 	return math.Exp(-root(0, most, left))

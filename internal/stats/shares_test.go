@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -260,6 +261,17 @@ func (s *simulation) cover(t *testing.T, what string, truth float64, draw func()
 	}
 	if held/trials < least {
 		t.Errorf("%s, %d groups of %v rows, alike %v: coverage %.3f", what, s.groups, s.size, s.alike, held/trials)
+	}
+}
+
+// TestApartSharesOfOneGroup: a side of one group, or of one row, is told apart from nothing, however far the shares are.
+func TestApartSharesOfOneGroup(t *testing.T) {
+	one, ten := SumsOf([]float64{1}, []float64{1}), SumsOf(make([]float64, 10), slices.Repeat([]float64{3}, 10))
+	for _, d := range []Difference{ApartShares(SumsOf([]float64{0}, []float64{2}), one), ApartShares(one, ten),
+		ApartShares(ten, one)} {
+		if d.P != 1 || d.Low > 0 || d.High < 0 {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 

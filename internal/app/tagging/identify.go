@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -82,9 +83,13 @@ func (i *Identify) stage() *run.Stage {
 	return s
 }
 
+const countReason = "reason." // and a reason: untagged rows
+
 func countDiagnosis(d *dataset.Diagnosis, counts run.Counts) {
 	if d.Status == dataset.StatusUntagged {
 		counts[run.CountUntagged]++
+		reason, _, _ := strings.Cut(d.Reason, ":")
+		counts[countReason+reason]++
 		return
 	}
 	counts[run.CountTagged]++
@@ -114,10 +119,15 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 	sum := &report.Tagging{Rows: c[run.CountRows], Tagged: c[run.CountTagged], Untagged: c[run.CountUntagged],
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		Resumed: res.Resumed, Seconds: seconds, RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
-		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}}
+		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
 			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})
+	}
+	for name, n := range c {
+		if reason, ok := strings.CutPrefix(name, countReason); ok {
+			sum.Reasons[reason] = n
+		}
 	}
 	return sum
 }

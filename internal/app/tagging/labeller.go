@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/reply"
@@ -20,8 +18,6 @@ import (
 
 // IdentifierLLM is the name of a language model as identifier in run records and on the command line.
 const IdentifierLLM = "llm"
-
-const countReason = "reason." // and a reason: untagged rows
 
 // labellerOptions is the options part of OUT.run.json with a language model as identifier.
 type labellerOptions struct {
@@ -53,21 +49,12 @@ func (i *Identify) LLM(ctx context.Context, o *asking.Options, examples string) 
 	}
 	s.Model = &runrecord.Artefact{ID: o.Models[0].Name} // a language model has no file to hash
 	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.NewRecord(r.Reading), Examples: shown}
-	count := s.Count
-	s.Count = func(row *dataset.Row, resumed bool, counts run.Counts) error {
-		d, err := row.Diagnosis()
-		if err == nil && d.Status == dataset.StatusUntagged {
-			reason, _, _ := strings.Cut(d.Reason, ":")
-			counts[countReason+reason]++
-		}
-		return errors.Join(err, count(row, resumed, counts))
-	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		return labeller.Identify(ctx, next, emitting(emit))
 	}
 	return j.Ask(ctx, r, s, i.JSON, asking.CallsOf(j, labeller.Questions, asking.CallOf), func() error {
 		res := r.All(ctx, s)
-		return i.all(res, s, func(sum *report.Tagging) error { return addSpent(j, sum, res) })
+		return i.all(res, s, func(sum *report.Tagging) error { return addSpent(j, sum) })
 	})
 }
 
@@ -98,13 +85,7 @@ func (i *Identify) readExamples(ctx context.Context, file string) (*runrecord.In
 }
 
 // addSpent completes the summary of what the language model did.
-func addSpent(j *asking.Judges, sum *report.Tagging, res *run.Result) error {
-	sum.Reasons = map[string]int{}
-	for name, n := range res.Counts {
-		if reason, ok := strings.CutPrefix(name, countReason); ok {
-			sum.Reasons[reason] = n
-		}
-	}
+func addSpent(j *asking.Judges, sum *report.Tagging) error {
 	if sum.Rows > 0 && sum.Rows == sum.Resumed {
 		return nil
 	}
