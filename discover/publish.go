@@ -153,7 +153,7 @@ func (r *Result) relate(ctx context.Context, l *issues.List, o PublishOptions) e
 			if table.Both == 0 || !(table.Phi() > 0) {
 				continue
 			}
-			phi := report.NewFigure(table.Phi(), stats.Column(samples, n*len(o.Labels)+at))
+			phi := report.NewFigure(table.Phi(), stats.Column(samples, n*len(o.Labels)+at), len(x.groups))
 			c := issues.Coincidence{Label: label, Both: table.Both, Lift: report.Number(table.Lift()),
 				Phi: phi.Value, Low: phi.Low, High: phi.High}
 			issue.Labels = append(issue.Labels, c)

@@ -120,7 +120,7 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	}
 	whole := shares(nil)
 	for at, f := range []*report.Figure{falseIssues: &r.FalseIssues, missed: &r.Missed, accuracy: &r.Accuracy} {
-		*f = report.NewFigure(whole[at], stats.Column(samples, at))
+		*f = report.NewShare(whole[at], stats.Column(samples, at), groups)
 	}
 	i.compareVerdicts(r)
 	i.nameGroups(r, p)

@@ -125,11 +125,11 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 			data.addPerLabel(&one, subjects.files[j])
 		}
 		one.Metrics = figures.figures(func(v labelValues) []float64 { return v.files[j] })
-		one.MinusBaseline = figures.figures(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })
+		one.MinusBaseline = figures.changes(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })
 		r.Predictions = append(r.Predictions, one)
 	}
 	if len(l.preds) == 2 {
-		r.Difference = figures.figures(func(v labelValues) []float64 { return subtract(v.files[1], v.files[0]) })
+		r.Difference = figures.changes(func(v labelValues) []float64 { return subtract(v.files[1], v.files[0]) })
 	}
 	if l.o.By != "" {
 		r.ByValue, err = data.byValue(ctx, constant)

@@ -114,15 +114,15 @@ func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	return vanilla / n, aware / n
 }
 
-// hasSeveralGroups tells whether there are rows of two groups, which an interval needs.
-func (d *liftDimension) hasSeveralGroups() bool {
+// countGroups is the number of groups with rows.
+func (d *liftDimension) countGroups() int {
 	n := 0
 	for _, s := range d.sums {
 		if s.rows > 0 {
 			n++
 		}
 	}
-	return n > 1
+	return n
 }
 
 // CountGroups gives the number of groups, which intervals resample.
@@ -144,11 +144,7 @@ func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]Lif
 	rows := make([]LiftRow, len(l.dimensions))
 	for i, d := range l.dimensions {
 		vanilla, aware := d.means(nil)
-		var column []float64
-		if d.hasSeveralGroups() {
-			column = stats.Column(samples, i)
-		}
-		f := report.NewDifference(aware-vanilla, column)
+		f := report.NewDifference(aware-vanilla, stats.Column(samples, i), d.countGroups())
 		rows[i] = d.LiftRow
 		rows[i].Vanilla, rows[i].ErrorAware = report.Number(vanilla), report.Number(aware)
 		rows[i].Lift, rows[i].Low, rows[i].High, rows[i].P = f.Value, f.Low, f.High, f.P

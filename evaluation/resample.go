@@ -14,6 +14,7 @@ import (
 // resample of the groups. Every subject sees the same resamples, so that differences are paired.
 type resampled[S any] struct {
 	metrics []stats.Metric
+	units   int
 	whole   S
 	samples []S
 }
@@ -22,11 +23,26 @@ type resampled[S any] struct {
 func resample[S any](ctx context.Context, metrics []stats.Metric, groups int, o *report.IntervalOptions,
 	values func(weight []int32) S) (*resampled[S], error) {
 	samples, err := stats.Bootstrap(ctx, groups, o.Resamples, o.Seed, values)
-	return &resampled[S]{metrics, values(nil), samples}, err
+	return &resampled[S]{metrics, groups, values(nil), samples}, err
 }
 
 // figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.
 func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
+	out := map[string]report.Figure{}
+	values, samples := of(r.whole), r.columns(of)
+	for i, m := range r.metrics {
+		f := report.NewShare(values[i], samples[i], r.units)
+		if m.IsSigned {
+			f = report.NewFigure(values[i], samples[i], r.units)
+		}
+		f.Better = betterDirection(m)
+		out[m.Key] = f
+	}
+	return out
+}
+
+// changes are differences without p-values.
+func (r *resampled[S]) changes(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}
 	for key, d := range r.differences(of) {
 		out[key] = d.Figure
@@ -36,15 +52,24 @@ func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 
 // differences are figures with p-values; of computes the difference of two subjects.
 func (r *resampled[S]) differences(of func(S) []float64) map[string]report.Difference {
+	out, values, samples := map[string]report.Difference{}, of(r.whole), r.columns(of)
+	for i, m := range r.metrics {
+		d := report.NewDifference(values[i], samples[i], r.units)
+		d.Better = betterDirection(m)
+		out[m.Key] = d
+	}
+	return out
+}
+
+// columns are the values over all resamples, by metric.
+func (r *resampled[S]) columns(of func(S) []float64) [][]float64 {
 	samples := make([][]float64, len(r.samples))
 	for i, s := range r.samples {
 		samples[i] = of(s)
 	}
-	out, values := map[string]report.Difference{}, of(r.whole)
-	for i, m := range r.metrics {
-		d := report.NewDifference(values[i], stats.Column(samples, i))
-		d.Better = betterDirection(m)
-		out[m.Key] = d
+	out := make([][]float64, len(r.metrics))
+	for i := range out {
+		out[i] = stats.Column(samples, i)
 	}
 	return out
 }

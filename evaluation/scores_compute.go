@@ -26,13 +26,13 @@ const (
 )
 
 var scoreMetrics = []stats.Metric{
-	pearson:        {Key: "pearson", Name: "Pearson", HigherIsBetter: true},
-	spearman:       {Key: "spearman", Name: "Spearman", HigherIsBetter: true},
-	kendall:        {Key: "kendall", Name: "Kendall tau-b", HigherIsBetter: true},
+	pearson:        {Key: "pearson", Name: "Pearson", HigherIsBetter: true, IsSigned: true},
+	spearman:       {Key: "spearman", Name: "Spearman", HigherIsBetter: true, IsSigned: true},
+	kendall:        {Key: "kendall", Name: "Kendall tau-b", HigherIsBetter: true, IsSigned: true},
 	overestimation: {Key: "overestimation", Name: "overestimated"},
-	systemPearson:  {Key: "system_pearson", Name: "Pearson", HigherIsBetter: true},
-	systemSpearman: {Key: "system_spearman", Name: "Spearman", HigherIsBetter: true},
-	systemKendall:  {Key: "system_kendall", Name: "Kendall tau-b", HigherIsBetter: true},
+	systemPearson:  {Key: "system_pearson", Name: "Pearson", HigherIsBetter: true, IsSigned: true},
+	systemSpearman: {Key: "system_spearman", Name: "Spearman", HigherIsBetter: true, IsSigned: true},
+	systemKendall:  {Key: "system_kendall", Name: "Kendall tau-b", HigherIsBetter: true, IsSigned: true},
 }
 
 // ScoreMetrics are the figures of a dimension, in the order in which they are shown: those over rows, then those over

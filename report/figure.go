@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
@@ -96,23 +97,24 @@ const (
 	Lower  = "lower"
 )
 
-// NewFigure makes a figure from its value over all rows and its values over the bootstrap resamples. An undefined
-// value, or one without resamples, has no interval.
-func NewFigure(value float64, resampled []float64) Figure {
+// NewFigure makes a figure from its value over all rows and its values over the bootstrap resamples of so many units,
+// such as groups of rows (see stats.IntervalOf). An undefined value, or one without resamples, has no interval.
+func NewFigure(value float64, resampled []float64, units int) Figure {
 	f := Figure{Value: Number(value), Low: Undefined, High: Undefined}
 	if f.Value.Defined() {
-		i := stats.IntervalOf(resampled)
+		i := stats.IntervalOf(resampled, units)
 		f.Low, f.High = Number(i.Low), Number(i.High)
 	}
 	return f
 }
 
-// NewFigureOfUnits is NewFigure where few units, such as items, may have been resampled (see stats.IntervalOfUnits).
-func NewFigureOfUnits(value float64, resampled []float64, units int) Figure {
-	f := Figure{Value: Number(value), Low: Undefined, High: Undefined}
-	if f.Value.Defined() {
-		i := stats.IntervalOfUnits(resampled, units)
-		f.Low, f.High = Number(i.Low), Number(i.High)
+// NewShare is NewFigure of what lies between 0 and 1. Where all resamples are the same, as where every row is right, it
+// has the interval of a share of so many units.
+func NewShare(value float64, resampled []float64, units int) Figure {
+	f := NewFigure(value, resampled, units)
+	if f.Value.Defined() && len(resampled) > 0 && !f.Low.Defined() {
+		low, high := stats.SumsOf(slices.Repeat([]float64{value}, units), slices.Repeat([]float64{1}, units)).ShareInterval()
+		f.Low, f.High = Number(low), Number(high)
 	}
 	return f
 }
@@ -141,10 +143,10 @@ type Difference struct {
 }
 
 // NewDifference is NewFigure of a difference, with its p-value.
-func NewDifference(value float64, resampled []float64) Difference {
-	d := Difference{Figure: NewFigure(value, resampled), P: Undefined}
+func NewDifference(value float64, resampled []float64, units int) Difference {
+	d := Difference{Figure: NewFigure(value, resampled, units), P: Undefined}
 	if d.Value.Defined() {
-		d.P = Number(stats.PairedP(resampled))
+		d.P = Number(stats.PairedP(resampled, units))
 	}
 	return d
 }

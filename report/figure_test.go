@@ -27,21 +27,39 @@ func TestFigureText(t *testing.T) {
 		text      string
 		json      string
 	}{
-		{2, []float64{3, 1, 2}, "+2.00 [+1.05, +2.95] p=0.500", `{"value":2,"low":1.05,"high":2.95,"p":0.5}`},
+		{2, []float64{3, 1, 2}, "+2.00 [+1.05, +2.95] p=0.500", `{"value":2,"low":1.05,"high":2.95,"p":0.499999}`},
 		{2, nil, "+2.00", `{"value":2,"low":null,"high":null,"p":null}`},
 		{float64(Undefined), []float64{1, 2}, "–", `{"value":null,"low":null,"high":null,"p":null}`},
 	} {
-		d := NewDifference(c.value, c.resampled)
+		d := NewDifference(c.value, c.resampled, 1e9)
 		data, err := json.Marshal(d)
 		if d.Text("%+.2f") != c.text || string(data) != c.json || err != nil {
 			t.Errorf("%q, %s, %v", d.Text("%+.2f"), data, err)
 		}
 	}
-	f := NewFigure(0.5, nil)
+	f := NewFigure(0.5, nil, 0)
 	f.Better = Lower
 	data, err := json.Marshal(f)
 	if err != nil || string(data) != `{"value":0.5,"low":null,"high":null,"better":"lower"}` {
 		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// TestNoSpread: where all resamples are the same, nothing tells how far a figure spreads; a share has Wilson's interval,
+// from 3 ÷ (3 + 4.3027²) where three of three units are right, 4.3027 being Student's quantile.
+func TestNoSpread(t *testing.T) {
+	same := []float64{1, 1, 1}
+	for _, c := range []struct{ got, want string }{
+		{NewShare(1, same, 3).Text("%.3f"), "1.000 [0.139, 1.000]"},
+		{NewShare(1, same, 1).Text("%.3f"), "1.000 [0.000, 1.000]"},
+		{NewShare(1, nil, 3).Text("%.3f"), "1.000"},
+		{NewFigure(1, same, 3).Text("%.3f"), "1.000"},
+		{NewDifference(1, same, 3).Text("%.3f"), "1.000"},
+		{NewFigure(1, []float64{1, 2}, 1).Text("%.3f"), "1.000"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // AlphaNominal is Krippendorff's α for names (Content Analysis, 2004, section 11.3): two values agree or they do not.
@@ -140,10 +142,10 @@ func meanAndSquares(v []float64) (m, squares float64) {
 
 // PairedP is the two-sided p-value that a difference is not 0, from a column of Bootstrap's result that holds the
 // difference in each resample: twice the share of resamples on the far side of 0, those at 0 included, and counting the
-// data themselves as one more resample, so that it is never 0 (Davison and Hinkley 1997, section 4.2). It agrees with
-// the percentile interval: below 1 − Level where the interval excludes 0. NaN without a resample in which it is
-// defined.
-func PairedP(differences []float64) float64 {
+// data themselves as one more resample, so that it is never 0 (Davison and Hinkley 1997, section 4.2). With few units it
+// is as much larger as IntervalOf is wider, so that they agree: below 1 − Level where the interval excludes 0. NaN where
+// there is no interval.
+func PairedP(differences []float64, units int) float64 {
 	var low, high, n float64
 	for _, d := range differences {
 		if math.IsNaN(d) {
@@ -157,8 +159,9 @@ func PairedP(differences []float64) float64 {
 			high++
 		}
 	}
-	if n == 0 {
+	if math.IsNaN(IntervalOf(differences, units).Low) {
 		return math.NaN()
 	}
-	return math.Min(1, 2*(math.Min(low, high)+1)/(n+1))
+	errors := distuv.UnitNormal.Quantile(math.Min(0.5, (math.Min(low, high)+1)/(n+1)))
+	return DifferenceP(errors/expansion(units), units)
 }

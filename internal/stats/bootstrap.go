@@ -65,28 +65,30 @@ func drawGroups(weight []int32, seed, resample uint64) {
 	}
 }
 
-// IntervalOf gives the percentile interval of one figure's values over the resamples. Undefined values (NaN) are left
-// out.
-func IntervalOf(values []float64) Interval {
-	return intervalWithout(values, (1-Level)/2)
+// IntervalOf is the interval of one figure's values over resamples of so many units, such as groups of rows. Undefined
+// values (NaN) are left out. Percentiles of few units lie too close together, as normal ones do where Student's belong,
+// and are taken farther out (Hesterberg 2015, "expanded percentile"). Low and High are NaN where nothing tells how far the
+// figure spreads: with fewer than two units, and where all values are the same.
+func IntervalOf(values []float64, units int) Interval {
+	if units < 2 {
+		return Interval{math.NaN(), math.NaN(), 0}
+	}
+	i := intervalWithout(values, distuv.UnitNormal.CDF(-T(units)*expansion(units)))
+	if i.Low == i.High {
+		i.Low, i.High = math.NaN(), math.NaN()
+	}
+	return i
 }
+
+// expansion is how much farther out than a normal interval the standard error of so many units reaches, since resamples
+// divide by their number and not by one less.
+func expansion(units int) float64 { return math.Sqrt(float64(units) / float64(units-1)) }
 
 // intervalWithout leaves out such a share of the values at each end.
 func intervalWithout(values []float64, tail float64) Interval {
 	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(defined)
 	return Interval{Quantile(defined, tail), Quantile(defined, 1-tail), len(defined)}
-}
-
-// IntervalOfUnits is IntervalOf for figures of which few units, at least two, were resampled: percentiles lie too close
-// together then, as normal ones do where Student's belong, and are taken farther out (Hesterberg 2015, "expanded
-// percentile"). Low and High are NaN with one unit.
-func IntervalOfUnits(values []float64, units int) Interval {
-	if units < 2 {
-		return Interval{math.NaN(), math.NaN(), 0}
-	}
-	n := float64(units)
-	return intervalWithout(values, distuv.UnitNormal.CDF(-T(units)*math.Sqrt(n/(n-1))))
 }
 
 // T is how many standard errors an interval at Level reaches to each side where the errors are estimated from so many

@@ -136,14 +136,19 @@ func TestPairedP(t *testing.T) {
 	for want, d := range map[float64][]float64{
 		2 * (1 + 1) / 5.0: {0.1, 0.2, -0.1, 0.3, nan},
 		2 * (0 + 1) / 4.0: {-1, -2, -3},
-		1:                 {0, 0, 0},
+		1:                 {-1, 0, 0, 1},
 	} {
-		if got := PairedP(d); math.Abs(got-want) > 1e-12 {
+		if got := PairedP(d, 1e9); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%v: %v, want %v", d, got, want)
 		}
 	}
-	if got := PairedP([]float64{nan}); !math.IsNaN(got) {
-		t.Errorf("undefined: %v", got)
+	for _, d := range [][]float64{{nan}, {0, 0, 0}, {1, 1}} {
+		if got := PairedP(d, 100); !math.IsNaN(got) {
+			t.Errorf("%v: %v, though there is no interval", d, got)
+		}
+	}
+	if got := PairedP([]float64{1, 2}, 1); !math.IsNaN(got) {
+		t.Errorf("one unit: %v", got)
 	}
 }
 
@@ -171,7 +176,7 @@ func TestPairedPHoldsItsLevel(t *testing.T) {
 			for i, s := range samples {
 				column[i] = s[0]
 			}
-			if PairedP(column) < 0.05 {
+			if PairedP(column, rows) < 0.05 {
 				hits++
 			}
 		}
@@ -183,6 +188,51 @@ func TestPairedPHoldsItsLevel(t *testing.T) {
 	}
 	if hits := low(1); hits < 295 {
 		t.Errorf("large difference: p < 0.05 in %d of %d", hits, trials)
+	}
+}
+
+// TestCoverageOfF1: how often the interval of an F1 holds the true one where rows of a group are alike; plain percentiles
+// do so in 82 % of cases with 5 groups, and in 88 % with 10.
+func TestCoverageOfF1(t *testing.T) {
+	const trials = 300
+	rng := rand.New(rand.NewPCG(1, 5))
+	draw := func(groups int) func([]int32) float64 {
+		hits, errors := make([]float64, groups), make([]float64, groups) // of 8 rows a group
+		for g := range groups {
+			for q := 0.6 + 0.2*rng.NormFloat64(); hits[g]+errors[g] < 8; {
+				if rng.Float64() < q {
+					hits[g]++
+				} else {
+					errors[g]++
+				}
+			}
+		}
+		return func(weight []int32) float64 {
+			var hit, wrong float64
+			for g := range groups {
+				hit, wrong = hit+WeightOf(weight, g)*hits[g], wrong+WeightOf(weight, g)*errors[g]
+			}
+			return 2 * hit / (2*hit + wrong)
+		}
+	}
+	truth := draw(200_000)(nil)
+	for _, c := range []struct {
+		groups int
+		least  float64
+	}{{5, 0.86}, {10, 0.91}, {50, 0.93}} {
+		held, groups := 0, c.groups
+		for trial := range trials {
+			samples, err := Bootstrap(context.Background(), groups, 399, uint64(trial), draw(groups))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := IntervalOf(samples, groups); i.Low <= truth && truth <= i.High {
+				held++
+			}
+		}
+		if share := float64(held) / trials; share < c.least {
+			t.Errorf("%d groups: %.3f of the intervals hold the true value", groups, share)
+		}
 	}
 }
 

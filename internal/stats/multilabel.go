@@ -42,6 +42,7 @@ type Metric struct {
 	Key            string // stable, snake case
 	Name           string // for people
 	HigherIsBetter bool
+	IsSigned       bool // from -1 to 1, as correlations are; else from 0 to 1
 }
 
 // Positions in Metrics and in the values of an Evaluator.
@@ -64,18 +65,18 @@ const (
 // Metrics are the figures in the order of Evaluator.Values.
 func Metrics() []Metric {
 	return []Metric{
-		MicroPrecision: {"micro_precision", "micro precision", true},
-		MicroRecall:    {"micro_recall", "micro recall", true},
-		MicroF1:        {"micro_f1", "micro F1", true},
-		MacroF1:        {"macro_f1", "macro F1", true},
-		WeightedF1:     {"weighted_f1", "weighted F1", true},
-		ExactMatch:     {"exact_match", "exact match", true},
-		OverPrediction: {"over_prediction", "over-prediction", false},
-		MicroF1Errors:  {"micro_f1_errors", "micro F1, errors only", true},
-		MacroF1Errors:  {"macro_f1_errors", "macro F1, errors only", true},
-		MeanAP:         {"mean_average_precision", "mean average precision", true},
-		ECE:            {"ece", "calibration error", false},
-		Brier:          {"brier", "Brier score", false},
+		MicroPrecision: {"micro_precision", "micro precision", true, false},
+		MicroRecall:    {"micro_recall", "micro recall", true, false},
+		MicroF1:        {"micro_f1", "micro F1", true, false},
+		MacroF1:        {"macro_f1", "macro F1", true, false},
+		WeightedF1:     {"weighted_f1", "weighted F1", true, false},
+		ExactMatch:     {"exact_match", "exact match", true, false},
+		OverPrediction: {"over_prediction", "over-prediction", false, false},
+		MicroF1Errors:  {"micro_f1_errors", "micro F1, errors only", true, false},
+		MacroF1Errors:  {"macro_f1_errors", "macro F1, errors only", true, false},
+		MeanAP:         {"mean_average_precision", "mean average precision", true, false},
+		ECE:            {"ece", "calibration error", false, false},
+		Brier:          {"brier", "Brier score", false, false},
 	}
 }
 

@@ -234,7 +234,7 @@ func (c *Collection) shares(ctx context.Context, items []sums, a *Audit) error {
 		for i := range samples {
 			resampled = append(resampled, share(&samples[i]))
 		}
-		return report.NewFigureOfUnits(share(&whole), resampled, len(asked))
+		return report.NewShare(share(&whole), resampled, len(asked))
 	}
 	a.Both, a.Decided, a.Unequal, a.Own = int(whole.both), int(whole.decided), int(whole.unequal), int(whole.own)
 	a.Changed = figure(func(s *sums) (n, all int32) { return s.changed, s.both })

@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -55,5 +56,22 @@ func TestEqualRecords(t *testing.T) {
 	}
 	if !table.LacksDavidson() {
 		t.Error("the table says that Davidson's model has ratings")
+	}
+}
+
+// TestWinRateOfFew: who wins all of three items does not surely win more than half; 3 ÷ (3 + 4.3027²) is Wilson's limit
+// with Student's quantile.
+func TestWinRateOfFew(t *testing.T) {
+	for _, c := range []struct {
+		games    [][3]string
+		low, top float64
+	}{
+		{[][3]string{{"x", "y", verdicts.A}, {"x", "y", verdicts.A}, {"y", "x", verdicts.B}}, 0.1395, 1},
+		{[][3]string{{"x", "y", verdicts.BothGood}, {"x", "y", verdicts.BothGood}, {"x", "y", verdicts.BothBad}}, 0.0362, 0.9638},
+	} {
+		rate := board(t, c.games).Tables[0].Rows[0].WinRate
+		if math.Abs(float64(rate.Low)-c.low) > 1e-4 || math.Abs(float64(rate.High)-c.top) > 1e-4 {
+			t.Errorf("%v: %v", c.games, rate)
+		}
 	}
 }

@@ -284,7 +284,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	}
 	comparable, units := t.comparable(whole, samples), c.items()
 	bad := c.bothBad(v)
-	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
+	wins, davidson, elo := games.WinSums(), games.Davidson(nil), games.Elo(nil, o.Elo)
 	glicko := games.Glicko2(nil)
 	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
 		t.Ties = report.Undefined
@@ -298,9 +298,13 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
 			Borda: report.Number(borda[i]), Won: record.Won, Lost: record.Lost, Tied: record.Tied,
-			Bad: report.NewFigure(bad[i], nil)}
+			Bad: report.NewFigure(bad[i], nil, 0)}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
-		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
+		r.WinRate = report.NewFigure(record.Rate(), nil, 0)
+		if o.Resamples > 0 {
+			low, high := wins[i].ShareInterval()
+			r.WinRate.Low, r.WinRate.High = report.Number(low), report.Number(high)
+		}
 		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
 		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - reach),
 			High: report.Number(whole.points[i] + reach)}

@@ -76,7 +76,7 @@ func figureOf(value float64, samples []*rated, of func(*rated) float64, units in
 	for _, s := range samples {
 		resampled = append(resampled, of(s))
 	}
-	return report.NewFigureOfUnits(value, resampled, units)
+	return report.NewFigure(value, resampled, units)
 }
 
 // Level is the chance, over all looks, that neighbours of equal strength are taken for settled.

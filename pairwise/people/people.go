@@ -145,7 +145,7 @@ func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]strin
 	if err != nil {
 		return err
 	}
-	interval := stats.IntervalOfUnits(samples, len(items))
+	interval := stats.IntervalOf(samples, len(items))
 	r.AlphaLow, r.AlphaHigh = report.Number(interval.Low), report.Number(interval.High)
 	return nil
 }

@@ -133,13 +133,14 @@ func (e *Evaluation) figures(ctx context.Context, now, before *stats.Evaluator, 
 		if math.IsNaN(values[i]) {
 			continue // ranking and calibration need probabilities of both models
 		}
-		f := &Figure{Figure: report.NewFigure(values[i], stats.Column(samples, i))}
+		f := &Figure{Figure: report.NewShare(values[i], stats.Column(samples, i), now.Groups())}
 		if before != nil {
 			changes := stats.Column(samples, i)
 			for k := range changes {
 				changes[k] -= samplesBefore[k][i]
 			}
-			f.Difference = &Difference{report.Number(valuesBefore[i]), report.NewDifference(values[i]-valuesBefore[i], changes)}
+			f.Difference = &Difference{report.Number(valuesBefore[i]),
+				report.NewDifference(values[i]-valuesBefore[i], changes, now.Groups())}
 		}
 		e.Figures[m.Key] = f
 	}

@@ -106,7 +106,7 @@ func (c *Comparison) report(matrices bool) *report.Report {
 	r.Facts = append(r.Facts, "ratings by Bradley-Terry, in points of which 400 are a tenfold chance; "+anchor)
 	intervals := fmt.Sprintf("%.2f standard errors, clustered by item", stats.Z)
 	if c.Resamples > 0 {
-		intervals = fmt.Sprintf("percentile bootstrap over items, %d resamples", c.Resamples)
+		intervals = fmt.Sprintf("of ratings by %d bootstrap resamples of items, of win rates Wilson's", c.Resamples)
 	}
 	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; a system ranks behind those "+
 		"whose intervals lie wholly above its own",

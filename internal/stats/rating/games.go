@@ -129,6 +129,26 @@ func (g *Games) records(sums []counts) []Record {
 	return out
 }
 
+// WinSums are of each system the sums of its points by item: 1 a game that it won, 0.5 a tie.
+func (g *Games) WinSums() []stats.GroupSums {
+	out := make([]stats.GroupSums, g.Systems)
+	points, games := make([]float64, g.Systems), make([]float64, g.Systems) // on this item
+	for i, t := range g.tallies {                                           // in the order of items
+		won, lost, tied := float64(t.won), float64(t.lost), float64(t.tied)
+		a, b := g.pairs[t.pair][0], g.pairs[t.pair][1]
+		points[a], points[b] = points[a]+won+tied/2, points[b]+lost+tied/2
+		games[a], games[b] = games[a]+won+lost+tied, games[b]+won+lost+tied
+		if i+1 < len(g.tallies) && g.tallies[i+1].item == t.item {
+			continue
+		}
+		for s := range out {
+			out[s].AddGroup(points[s], games[s])
+			points[s], games[s] = 0, 0
+		}
+	}
+	return out
+}
+
 // Between is what a did against each other system.
 func (g *Games) Between(a int) []Record {
 	out := make([]Record, g.Systems)
