@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -150,8 +151,8 @@ func (r *LabelReport) Report() *report.Report {
 func (r *LabelReport) facts() []string {
 	lines := []string{
 		r.Rows.describe("gold"),
-		fmt.Sprintf("figures over %d rows in %d groups (%s); macro over labels with at least %d gold rows",
-			r.Scored, r.Groups, describeGroup(r.Group), r.MinSupport),
+		fmt.Sprintf("figures over %s in %s (%s); macro over labels with at least %d gold rows",
+			words.Plural(r.Scored, "row", "rows"), words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group), r.MinSupport),
 		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
 	}
 	if len(r.NotJudged) > 0 {

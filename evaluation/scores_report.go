@@ -131,7 +131,8 @@ func (r *ScoreReport) Report() *report.Report {
 }
 
 func (r *ScoreReport) facts() []string {
-	lines := []string{fmt.Sprintf("%d rows in %d groups (%s), %s", r.Rows, r.Groups, describeGroup(r.Group),
+	lines := []string{fmt.Sprintf("%s in %s (%s), %s", words.Plural(r.Rows, "row", "rows"),
+		words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group),
 		words.Plural(r.Systems, "system", "systems"))}
 	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))

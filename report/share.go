@@ -126,7 +126,7 @@ func RoughIntervals(groups int) []string {
 	if groups >= FewGroups {
 		return nil
 	}
-	return []string{fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", groups)}
+	return []string{"only " + words.Plural(groups, "group", "groups") + ": the intervals are rough, and rather too narrow"}
 }
 
 // sums adds up values per group of rows, in blocks (such as systems), from which stats.GroupSums are made.

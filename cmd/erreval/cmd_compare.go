@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -342,7 +343,7 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 	}
 	o.Inputs, o.Map, o.IDFlag = []string{m.Output}, nil, ""
 	if o.Output != "" {
-		e.Say("%d pairs in %s", n, m.Output)
+		e.Say("%s in %s", words.Plural(n, "pair", "pairs"), m.Output)
 	}
 	return left, done, nil
 }
