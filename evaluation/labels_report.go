@@ -152,7 +152,8 @@ func (r *LabelReport) facts() []string {
 	lines := []string{
 		r.Rows.describe("gold"),
 		fmt.Sprintf("figures over %s in %s (%s); macro over labels with at least %d gold rows",
-			words.Plural(r.Scored, "row", "rows"), words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group), r.MinSupport),
+			words.Plural(r.Scored, "row", "rows"), words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group),
+			r.MinSupport),
 		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
 	}
 	if len(r.NotJudged) > 0 {
