@@ -48,7 +48,7 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 					d.Labels = append(d.Labels, y.Name)
 				}
 			}
-			if err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
+			if _, err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,11 +212,11 @@ a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
 * p below 0.05 by Holm's correction for 4 rows
-               difference  95 % interval  p  p, corrected
-fluency             +1.00              –  –             –
-without issue       +66.7  -51.1 … +98.9  –             –
-It is vague.        -66.7  -98.9 … +51.1  –             –
-y                   -33.3  -95.6 … +71.7  –             –
+               difference  95 % interval      p  p, corrected
+fluency             +1.00              –      –             –
+without issue       +66.7  -51.1 … +98.9  1.000         1.000
+It is vague.        -66.7  -98.9 … +51.1  1.000         1.000
+y                   -33.3  -95.6 … +71.7  1.000         1.000
 
 b has the highest mean of fluency, 3.00, not surely more than a.
 `
