@@ -128,8 +128,8 @@ func PairedShares(onlyA float64, change *GroupSums) Difference {
 		DifferenceP(centre/deviation, change.Groups)}
 }
 
-// PairedMeans is the difference b - a of two means of the same rows, by Student's test of the change, which is each row's
-// b - a. Low, High and P are NaN with fewer than two groups, or where all rows change by the same.
+// PairedMeans is the difference b - a of two means of the same rows, by Student's test of the change between groups,
+// which is each row's b - a. Low, High and P are NaN with fewer than two groups, or where all rows change by the same.
 func PairedMeans(change *GroupSums) Difference {
 	d := Difference{change.Mean(), math.NaN(), math.NaN(), math.NaN()}
 	if change.Groups < 2 || change.variance() == 0 {
