@@ -134,8 +134,10 @@ func (t *Tally) known(values []value) []float64 {
 func (t *Tally) test() error {
 	s := &t.stats
 	switch {
-	case !t.o.Tests || len(s.Systems) < 2:
+	case !t.o.Tests:
 		return nil
+	case len(s.Systems) < 2:
+		return OptionErrorf("--tests: there is one system; say with --by COLUMN what tells systems apart, or give more files")
 	case len(s.Systems) > MostTested:
 		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
 			"--where COLUMN=VALUE, or say with --by COLUMN what a system is", len(s.Systems), MostTested)
