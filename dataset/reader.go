@@ -28,6 +28,8 @@ type Options struct {
 	// each record is read by itself, for workers that answer it before they see the next: no column is guessed, a record
 	// without one that it needs is no row, and rows of one id are not told apart
 	Alone bool
+	// rows may have the same id: no note says so
+	RepeatedIDs bool
 	// columns that the id is read from, their values joined by "|"; nil is ColumnID, where there is one, and NoID alone
 	// makes ids of the fields
 	ID         []string
@@ -270,7 +272,7 @@ func (r *Reader) Notes() []string {
 	if len(r.said) > 0 { // what was assumed about columns, on one line
 		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))
 	}
-	if r.repeated > 0 {
+	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
 	if r.turnsLeftOut != "" {

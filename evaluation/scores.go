@@ -123,6 +123,7 @@ type Scores struct {
 	read    int             // rows of the first file, chosen or not
 	columns map[string]bool // those of ScoreOptions.Human that some row has
 	unrated int             // cells of them without a score
+	ratings [][][]float64   // by dimension and row: the scores in them
 	sets    []*scoreSet     // one for each file, or for each mode
 	lift    *Lift           // with ScoreOptions.ByMode
 }
@@ -133,7 +134,8 @@ func NewScores(o ScoreOptions) (*Scores, error) {
 		return nil, err
 	}
 	o.Human = o.sortHuman()
-	s := &Scores{o: o, index: dataset.NewIndex(), filter: dataset.Filter{Where: o.Where}, columns: map[string]bool{}}
+	s := &Scores{o: o, index: dataset.NewIndex(), filter: dataset.Filter{Where: o.Where}, columns: map[string]bool{},
+		ratings: make([][][]float64, len(o.Human))}
 	if o.ByMode {
 		s.lift = NewLift(o.Taxonomy, o.Aggregate)
 	}
@@ -192,6 +194,7 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	}
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
+		r.Agreement = append(r.Agreement, agreements(h.Dimension, s.ratings[d])...)
 		r.remarks = append(append(r.remarks, data.describeMisfits(d)...), data.describeConstants(d)...)
 	}
 	if s.unrated > 0 {

@@ -331,12 +331,25 @@ func (data *scoreData) measureDifference(figures *resampled[[]setValues]) *Score
 	return r
 }
 
+// meanOf is undefined of nothing.
 func meanOf(v []float64) report.Number {
 	sum := 0.0
 	for _, x := range v {
 		sum += x
 	}
 	return report.Number(sum / float64(len(v)))
+}
+
+// agreements is that of people, if several rated a row.
+func agreements(dimension string, ratings [][]float64) []Agreement {
+	several, n := slices.DeleteFunc(slices.Clone(ratings), func(v []float64) bool { return len(v) < 2 }), 0
+	if len(several) == 0 {
+		return nil
+	}
+	for _, v := range several {
+		n += len(v)
+	}
+	return []Agreement{{dimension, len(several), n, report.Number(stats.Alpha(several))}}
 }
 
 // reliabilities are those of the judges who judged rows more than once.

@@ -60,12 +60,13 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	if r.system, _, err = report.SystemOf(row, s.o.System); err != nil {
 		return err
 	}
-	for _, h := range s.o.Human {
-		x, err := s.readMean(&h, row)
+	for d, h := range s.o.Human {
+		ratings, err := s.readRatings(&h, row)
 		if err != nil {
 			return err
 		}
-		r.human = append(r.human, x)
+		r.human = append(r.human, float64(meanOf(ratings)))
+		s.ratings[d] = append(s.ratings[d], ratings)
 	}
 	s.index.Add(row, len(s.rows))
 	s.rows = append(s.rows, r)
@@ -164,10 +165,8 @@ func CheckRating(raw json.RawMessage) error {
 	return err
 }
 
-// readMean is the mean of the columns that have a number; NaN if none has. It notes which columns exist, and counts
-// the cells without a score.
-func (s *Scores) readMean(h *HumanScores, row *dataset.Row) (float64, error) {
-	sum, n := 0.0, 0.0
+// readRatings gives the numbers in the columns. It notes which columns exist, and counts the cells without a score.
+func (s *Scores) readRatings(h *HumanScores, row *dataset.Row) (ratings []float64, err error) {
 	for _, c := range h.Columns {
 		raw, ok := row.Get(c)
 		s.columns[c] = s.columns[c] || ok
@@ -177,14 +176,14 @@ func (s *Scores) readMean(h *HumanScores, row *dataset.Row) (float64, error) {
 		x, rated, err := readRating(raw)
 		switch {
 		case err != nil:
-			return 0, report.OptionErrorf("--human %s: row %s: column %q %w", h.Dimension, row.ID, c, err)
+			return nil, report.OptionErrorf("--human %s: row %s: column %q %w", h.Dimension, row.ID, c, err)
 		case rated:
-			sum, n = sum+x, n+1
+			ratings = append(ratings, x)
 		default:
 			s.unrated++
 		}
 	}
-	return sum / n, nil // 0/0 is unknown
+	return ratings, nil
 }
 
 // nameFile is the name in reports of a file, or of one mode in it.

@@ -24,9 +24,10 @@ type ScoreReport struct {
 	Low        float64             `json:"low"`   // see ScoreOptions
 	High       float64             `json:"high"`
 	Systems    int                 `json:"systems"`
-	Rows       int                 `json:"rows"`           // of the first file
-	By         string              `json:"by,omitempty"`   // "mode": Files are the modes of one file
-	Lift       []LiftRow           `json:"lift,omitempty"` // by mode
+	Rows       int                 `json:"rows"`                // of the first file
+	By         string              `json:"by,omitempty"`        // "mode": Files are the modes of one file
+	Agreement  []Agreement         `json:"agreement,omitempty"` // of people, in dimensions in which several rated a row
+	Lift       []LiftRow           `json:"lift,omitempty"`      // by mode
 	Files      []ScoredFile        `json:"files"`
 	Difference *ScoreDifference    `json:"difference,omitempty"` // second minus first; only with two
 
@@ -59,6 +60,14 @@ type DimensionFigures struct {
 	Mean          report.Number            `json:"mean"`           // of the values, on the dimension's scale
 	HumanMean     report.Number            `json:"human_mean"`
 	Metrics       map[string]report.Figure `json:"metrics"`
+}
+
+// Agreement is that of people with each other: where they hardly agree, no score agrees with them.
+type Agreement struct {
+	Dimension string        `json:"dimension"`
+	Rows      int           `json:"rows"`    // that several people rated
+	Ratings   int           `json:"ratings"` // of these rows
+	Alpha     report.Number `json:"alpha"`   // Krippendorff's, for interval data
 }
 
 // Reliability is the agreement of a judge with itself.
@@ -136,6 +145,10 @@ func (r *ScoreReport) facts() []string {
 		words.Plural(r.Systems, "system", "systems"))}
 	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
+	}
+	for _, a := range r.Agreement {
+		lines = append(lines, fmt.Sprintf("people agree with each other on %s: Krippendorff's alpha %s (%s that several "+
+			"rated)", a.Dimension, a.Alpha.Text("%.3f"), words.Plural(a.Rows, "row", "rows")))
 	}
 	if len(r.Human) > 0 {
 		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g "+

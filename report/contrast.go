@@ -60,7 +60,12 @@ func (s *Stats) contrastIn(c int, systems []int) Contrast {
 	if len(s.Systems) > 2 {
 		systems = s.bestFirst(c, systems)
 	}
-	a, b := &s.Systems[systems[0]], &s.Systems[systems[1]]
+	return s.between(c, systems[0], systems[1])
+}
+
+// between compares two systems in a column, whose rows are not paired.
+func (s *Stats) between(c, system, than int) Contrast {
+	a, b := &s.Systems[system], &s.Systems[than]
 	test, better := stats.ApartShares, Lower
 	if s.columns[c].kind == kindScore {
 		test = stats.ApartMeans
@@ -69,7 +74,7 @@ func (s *Stats) contrastIn(c int, systems []int) Contrast {
 		better = Higher
 	}
 	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
-		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: systems[0]}
+		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system}
 	d.Better = better
 	return d
 }
@@ -95,11 +100,7 @@ func (s *Stats) contrastSection() Section {
 			words.Plural(len(s.Differences), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
-		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
-		if column.kind == kindScore {
-			scale, format = 1, "%+.2f"
-		}
-		name, text := cmp.Or(column.name, column.title()), (scale * d.Value).Text(format)
+		name, text, interval := s.contrastTexts(&d)
 		switch {
 		case several && !d.isSettled():
 			continue
@@ -111,8 +112,7 @@ func (s *Stats) contrastSection() Section {
 		if out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than); several {
 			out.Title = "The best system of a column minus the second best, in points"
 		}
-		out.Table.Rows = append(out.Table.Rows, []any{name, text, rangeText(scale*d.Low, scale*d.High, format),
-			d.P.As(InP), d.PHolm.As(InP)})
+		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.P.As(InP), d.PHolm.As(InP)})
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
@@ -122,6 +122,16 @@ func (s *Stats) contrastSection() Section {
 		out.Notes = append(out.Notes, fmt.Sprintf("and %d more: --json", more))
 	}
 	return out
+}
+
+// contrastTexts are a difference's column, value and interval in tables.
+func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
+	column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
+	if column.kind == kindScore {
+		scale, format = 1, "%+.2f"
+	}
+	return cmp.Or(column.name, column.title()), (scale * d.Value).Text(format),
+		rangeText(scale*d.Low, scale*d.High, format)
 }
 
 // result says in a sentence which system is best, and what is found most often.

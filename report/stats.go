@@ -23,6 +23,7 @@ type Stats struct {
 	All      SystemStats   `json:"all"`      // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, of the best in the column and the second best.
 	Differences []Contrast   `json:"differences,omitempty"`
+	Tests       []Test       `json:"tests,omitempty"`      // with StatsOptions.Tests
 	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
 
 	columns  []column
@@ -87,6 +88,7 @@ type StatsOptions struct {
 	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
 	Thresholds []Thresholds      // of the files
+	Tests      bool              // every pair of systems is tested, which keeps the values of all rows in memory
 }
 
 // Values of StatsOptions.By that are no columns.
@@ -135,7 +137,7 @@ type value struct {
 	x      float64
 }
 
-// Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
+// Tally counts rows for Stats. Its memory grows with the groups times systems; with StatsOptions.Tests with the rows.
 type Tally struct {
 	rows    Tagged
 	o       StatsOptions
@@ -146,6 +148,7 @@ type Tally struct {
 	systems map[string]int
 	at      map[[2]string]int // column by kind and name, of an issue by its id
 	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
+	outputs []*output         // for tests
 }
 
 // NewTally starts counting.
@@ -197,7 +200,11 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
-		return t.addRow(system, group, d, t.valuesOf(row))
+		values, err := t.addRow(system, group, d, t.valuesOf(row))
+		if err == nil && t.o.Tests {
+			t.addOutput(row, group, system, values)
+		}
+		return err
 	})
 }
 
@@ -261,8 +268,9 @@ func indicator(yes bool) float64 {
 	return 0
 }
 
-// addRow counts one row; d is nil where there is no diagnosis, values are those besides its labels.
-func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []value) error {
+// addRow counts one row, and gives all its values; d is nil where there is no diagnosis, values are those besides its
+// labels.
+func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []value) ([]value, error) {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -276,7 +284,7 @@ func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []valu
 	} else {
 		found, err := t.errorsOf(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s.Tagged++
 		if len(d.Truncated) > 0 {
@@ -286,14 +294,14 @@ func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []valu
 		values = append(found, values...)
 	}
 	if len(values) == 0 {
-		return nil
+		return nil, nil
 	}
 	cells := t.sums.of(group, i)
 	for _, v := range values {
 		cells[2*v.column]++
 		cells[2*v.column+1] += v.x
 	}
-	return nil
+	return values, nil
 }
 
 // errorsOf gives the values of a diagnosis: of the rows without error, and of each error that could be judged.
@@ -302,7 +310,7 @@ func (t *Tally) errorsOf(d *dataset.Diagnosis) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := []value{{0, indicator(!slices.Contains(found, present))}}
+	values := append(make([]value, 0, 1+len(found)), value{0, indicator(!slices.Contains(found, present))})
 	for k, f := range found {
 		if f != notJudged {
 			values = append(values, value{1 + k, indicator(f == present)})
@@ -332,6 +340,9 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.Rejected = len(t.rows.faults)
 	t.computeShares()
+	if err := t.test(); err != nil {
+		return nil, err
+	}
 	for i := range s.Systems {
 		s.Systems[i].publish(s.columns)
 	}

@@ -106,6 +106,9 @@ func (s *Stats) Report() *Report {
 	if section := s.contrastSection(); len(s.Systems) == 2 || len(section.Table.Rows) > 0 {
 		r.Sections = append(r.Sections, section)
 	}
+	if len(s.Tests) > 0 {
+		r.Sections = append(r.Sections, s.testSection())
+	}
 	r.Result = s.result()
 	return r
 }

@@ -48,7 +48,7 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 					d.Labels = append(d.Labels, y.Name)
 				}
 			}
-			if err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
+			if _, err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

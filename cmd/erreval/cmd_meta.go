@@ -117,6 +117,9 @@ dimension are averaged:
 People's scores in a file of their own, joined by id; its rows need no texts:
    erreval meta scores --human-file ratings.xlsx --human fluency=Fluency scored.jsonl
 
+Such a file may have one rating a row, in columns such as id, rater, dimension and score:
+   erreval meta scores --human-file ratings.csv scored.jsonl
+
 Two judges on the same rows, with intervals and p-values of the difference:
    erreval meta scores --human fluency=fluency offline.jsonl judge.jsonl
 
@@ -174,19 +177,15 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if human, err = look.joinRatings(ctx, e, human); err != nil {
+		return err
+	}
 	scores, err := newScores(ctx, look, human)
 	if err != nil {
 		return err
 	}
 	plot, lift := readPlotOptions(ctx, "plot"), readPlotOptions(ctx, "lift-plot")
 	if err := errors.Join(plot.CheckPath(), lift.CheckPath()); err != nil {
-		return err
-	}
-	var columns []string
-	for _, h := range human {
-		columns = append(columns, h.Columns...)
-	}
-	if err := look.join(ctx, e, columns, evaluation.CheckRating); err != nil {
 		return err
 	}
 	if err := errors.Join(look.readAll(ctx, e, scores.ReadScores), look.checkJoined(e)); err != nil {
@@ -351,7 +350,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
 	}
 	look.Taxonomy = run.WithoutFields(look.Taxonomy)
-	if err := look.join(ctx, e, k.Columns.Verdicts, nil); err != nil {
+	if err := look.join(ctx, e, k.Columns.Verdicts); err != nil {
 		return err
 	}
 	k.Rows = look.Rows

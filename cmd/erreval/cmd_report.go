@@ -253,7 +253,7 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Opti
 	}
 	rows := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
 	rows.ID = o.ID
-	return rows.ReadJoined(ctx.Context, e.Process, file, columns, nil)
+	return rows.ReadJoined(ctx.Context, e.Process, file, columns)
 }
 
 // openViewedRows says how a file is read again: with the taxonomy that its record names, else with that of the view.

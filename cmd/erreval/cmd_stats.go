@@ -24,6 +24,9 @@ Systems side by side: by the column "system" if there is one, by another column,
    erreval stats tagged.jsonl --by model
    erreval stats small.jsonl large.jsonl --by file
 
+The test of every pair of systems, corrected for their number:
+   erreval stats tagged.jsonl --by model --tests --json
+
 A bar chart; a table for a page; figures for a program:
    erreval stats tagged.jsonl --plot errors.svg
    erreval stats tagged.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
@@ -41,6 +44,7 @@ func statsCommand(e *env) *cli.Command {
 		Flags: append(reportFlags(),
 			&cli.StringFlag{Name: "by",
 				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
+			&cli.BoolFlag{Name: "tests", Usage: "test every pair of systems in each column, paired where they share inputs"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
 			failOnFlag("of each system by itself: "), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
@@ -53,7 +57,7 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
-		Group: readGroup(ctx, look.Taxonomy)}
+		Group: readGroup(ctx, look.Taxonomy), Tests: ctx.Bool("tests")}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
 	if err != nil {
 		return err

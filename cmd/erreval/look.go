@@ -3,13 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
@@ -82,13 +82,64 @@ func humanFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id; its rows need no texts"}
 }
 
-// join reads columns of the file that --human-file names, if it does, for the rows that are read; check is as
-// ReadJoined has it.
-func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string, check func(json.RawMessage) error) (err error) {
+// join reads columns of the file that --human-file names, if it does, for the rows that are read.
+func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string) (err error) {
 	if file := ctx.String("human-file"); file != "" {
-		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns, check)
+		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns)
 	}
 	return err
+}
+
+// joinRatings is join for people's scores, and gives the columns that hold them. In a file with one rating a row names
+// stand for its dimensions; without any these are all that the taxonomy has.
+func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
+	human []evaluation.HumanScores) ([]evaluation.HumanScores, error) {
+	file := ctx.String("human-file")
+	if file == "" {
+		return human, nil
+	}
+	var names []string
+	for _, h := range human {
+		names = append(names, h.Columns...)
+	}
+	joined, ratings, err := o.ReadRatings(ctx.Context, e.Process, file, names, evaluation.CheckRating)
+	if o.Joined = joined; err != nil || ratings == nil {
+		return human, err
+	}
+	if len(human) == 0 {
+		human = o.dimensionsIn(e, file, ratings.Dimensions())
+	}
+	for i, h := range human {
+		human[i].Columns = nil
+		for _, name := range h.Columns {
+			columns, err := ratings.Columns(joined, name)
+			if err != nil {
+				return nil, err
+			}
+			human[i].Columns = append(human[i].Columns, columns...)
+		}
+	}
+	return human, nil
+}
+
+// dimensionsIn are the taxonomy's dimensions that a file's ratings name, by key or name. It says which names are none.
+func (o *lookOptions) dimensionsIn(e *env, file string, names []string) (human []evaluation.HumanScores) {
+	var left []string
+	for _, name := range names {
+		i := slices.IndexFunc(o.Taxonomy.Dimensions, func(d taxonomy.Dimension) bool {
+			return strings.EqualFold(d.Key, name) || strings.EqualFold(d.Name, name)
+		})
+		if i < 0 {
+			left = append(left, name)
+			continue
+		}
+		human = append(human, evaluation.HumanScores{Dimension: o.Taxonomy.Dimensions[i].Key, Columns: []string{name}})
+	}
+	if len(left) > 0 {
+		e.Note([]string{fmt.Sprintf("%s: %s has no dimension %s: left out; --human DIMENSION=%s says which it is", file,
+			o.Taxonomy.ID(), strings.Join(left, ", "), left[0])})
+	}
+	return human
 }
 
 func (o *lookOptions) checkJoined(e *env) error {

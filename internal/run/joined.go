@@ -25,54 +25,69 @@ type Joined struct {
 	found   map[string]bool
 	asked   string // an id of a row without a partner
 	ended   bool   // the rows that get the columns were read to their end
+
+	check func(json.RawMessage) error // what it says goes on behind the column's name
+	all   []string                    // the columns of the first row
+	there map[string]bool
+	lines map[string]int // by id
 }
 
-// ReadJoined reads columns of a file, as in says, by the ids of its rows. A row without an id, a second
-// one of an id, and a value that check refuses are errors with the place; what check says goes on behind the column's
-// name. A nil check takes all values.
-func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
-	check func(json.RawMessage) error) (*Joined, error) {
-	j := &Joined{File: file, columns: columns, rows: map[string][]json.RawMessage{}, found: map[string]bool{}}
-	in.Taxonomy, in.Columns, in.Limit = WithoutFields(in.Taxonomy), nil, 0
-	there, lines := map[string]bool{}, map[string]int{}
-	var all []string
-	faults, err := in.Each(ctx, p, file, func(row *dataset.Row) error {
-		id := row.GivenID()
-		if err := checkJoinedID(row, lines[id]); err != nil {
-			return err
-		}
-		values := make([]json.RawMessage, len(columns))
-		for i, name := range columns {
-			if raw, ok := row.Get(name); ok {
-				values[i], there[name] = bytes.Clone(raw), true
-			}
-			if values[i] == nil || check == nil {
-				continue
-			}
-			if err := check(values[i]); err != nil {
-				return fmt.Errorf("column %q %w", name, err)
-			}
-		}
-		if all == nil {
-			all = row.Columns()
-		}
-		j.rows[id], j.ids, lines[id] = values, append(j.ids, id), row.Line
-		return nil
-	})
+// newJoined is without rows.
+func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
+	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
+		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{}}
+}
+
+// ReadJoined reads columns of a file by the ids of its rows. A row without an id, and a second one of an id, are errors
+// with the place.
+func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string) (*Joined, error) {
+	j := newJoined(file, columns, func(json.RawMessage) error { return nil })
+	return j, in.readJoined(ctx, p, j, j.addRow)
+}
+
+// readJoined hands the rows of j's file to add.
+func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*dataset.Row) error) error {
+	in.Taxonomy, in.Columns, in.Limit, in.repeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
+	faults, err := in.Each(ctx, p, j.File, add)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case len(j.rows) == 0 && len(faults) > 0:
-		return nil, faults[0]
+		return faults[0]
 	case len(j.rows) == 0:
-		return nil, fmt.Errorf("%s: there are no rows", file)
+		return fmt.Errorf("%s: there are no rows", j.File)
 	}
-	for _, name := range columns {
-		if !there[name] {
-			return nil, fmt.Errorf("%s: no column %q; the columns are %s", file, name, strings.Join(all, ", "))
+	for _, name := range j.columns {
+		if !j.there[name] {
+			return fmt.Errorf("%s: no column %q; the columns are %s", j.File, name, strings.Join(j.all, ", "))
 		}
 	}
-	return j, p.WarnFaults(faults)
+	return p.WarnFaults(faults)
+}
+
+// addRow takes the columns of a row.
+func (j *Joined) addRow(row *dataset.Row) error {
+	if j.all == nil {
+		j.all = row.Columns()
+	}
+	id := row.GivenID()
+	if err := checkJoinedID(row, j.lines[id]); err != nil {
+		return err
+	}
+	values := make([]json.RawMessage, len(j.columns))
+	for i, name := range j.columns {
+		if raw, ok := row.Get(name); ok {
+			values[i], j.there[name] = bytes.Clone(raw), true
+		}
+		if values[i] == nil {
+			continue
+		}
+		if err := j.check(values[i]); err != nil {
+			return fmt.Errorf("column %q %w", name, err)
+		}
+	}
+	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
+	return nil
 }
 
 // checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none.

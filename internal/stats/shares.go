@@ -128,6 +128,18 @@ func PairedShares(onlyA float64, change *GroupSums) Difference {
 		DifferenceP(centre/deviation, change.Groups)}
 }
 
+// PairedMeans is the difference b - a of two means of the same rows, by Student's test of the change between groups,
+// which is each row's b - a. Low, High and P are NaN with fewer than two groups, or where all rows change by the same.
+func PairedMeans(change *GroupSums) Difference {
+	d := Difference{change.Mean(), math.NaN(), math.NaN(), math.NaN()}
+	if change.Groups < 2 || change.variance() == 0 {
+		return d
+	}
+	d.Low, d.High = change.MeanInterval()
+	d.P = DifferenceP(d.Value/math.Sqrt(change.variance()), change.Groups)
+	return d
+}
+
 // ApartShares is the difference b - a of two shares of different rows. The interval is Newcombe's (1998, method 10) of
 // ShareInterval; P is where it begins to exclude 0. NaN where a or b has no rows.
 func ApartShares(a, b *GroupSums) Difference {
@@ -155,8 +167,8 @@ func newcombeP(a, b *GroupSums) float64 {
 	}
 	most := -math.Log(leastP)
 	switch {
-	case left(0) <= 0: // one group tells nothing
-		return 1
+	case !(left(0) > 0):
+		return 1 // one group tells nothing
 	case left(most) > 0:
 		return leastP
 	}

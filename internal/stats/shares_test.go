@@ -26,8 +26,8 @@ func (s sumsFixture) sums() *GroupSums {
 // (report/page/test/stats.test.ts).
 type sharesFixture struct {
 	Shares, Means []struct {
-		Of               sumsFixture
-		Value, Low, High float64
+		Of sumsFixture
+		Difference
 	}
 	Paired []struct {
 		OnlyA  float64 `json:"only_a"`
@@ -72,6 +72,7 @@ func TestSharesEqualScipy(t *testing.T) {
 	for i, c := range f.Means {
 		low, high := c.Of.sums().MeanInterval()
 		nearDifference(t, "mean", i, Difference{c.Of.sums().Mean(), low, high, 1}, Difference{c.Value, c.Low, c.High, 1})
+		nearDifference(t, "paired means", i, PairedMeans(c.Of.sums()), c.Difference)
 	}
 	for i, c := range f.Paired {
 		nearDifference(t, "paired", i, PairedShares(c.OnlyA, c.Change.sums()), c.Difference)
@@ -132,6 +133,9 @@ func TestSharesOfNothing(t *testing.T) {
 	many := groupsOf([2]float64{3, 3}, [2]float64{3, 3}, [2]float64{3, 3})
 	if d := ApartShares(one, many); !(d.Low < 0 && d.High > 0) || d.P != 1 {
 		t.Errorf("one group and three: %+v", d)
+	}
+	if d := ApartShares(groupsOf([2]float64{0, 1}), groupsOf([2]float64{1, 1})); !(d.Low < 0 && d.High > 0) || d.P != 1 {
+		t.Errorf("one row each: %+v", d)
 	}
 	low, high := none.ShareInterval()
 	for _, x := range []float64{low, high, none.Mean(), PairedShares(0, none).P, ApartShares(none, one).P,

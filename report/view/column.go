@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/erreval/erreval/report"
 )
 
 // partRows is how many numbers of a column are stored together.
@@ -80,7 +82,7 @@ func (x *Index) ints(ctx context.Context, name string, c *column[int32]) ([]int3
 func (x *Index) ids(ctx context.Context) ([]int32, error) { return x.ints(ctx, "ids", &x.meta.IDs) }
 
 // inputs are equal for rows that are compared as outputs for the same input: rows of one group where each system has at
-// most one row of a run in it, otherwise rows with the same fields but the judged one. Package comparing does the same.
+// most one row of a run in it, otherwise rows with the same fields but the judged one (report.HasOneEach).
 func (x *Index) inputs(ctx context.Context) ([]int32, error) {
 	return cached(&x.cache, "inputs", 4*x.rows(), func() ([]int32, error) {
 		keys, err := load(ctx, x, &x.meta.Inputs, 0)
@@ -99,17 +101,18 @@ func (x *Index) inputs(ctx context.Context) ([]int32, error) {
 		if err != nil {
 			return nil, err
 		}
-		seen := map[[2]int]bool{} // the run and the system of this group's rows
+		system := func(n int32) [2]int { // and its run; a row without one stands for itself
+			if of := systems.row(int(n)); len(of) > 0 {
+				return [2]int{x.runOf(int(n)), of[0]}
+			}
+			return [2]int{int(n), -1}
+		}
 		for from := 0; from < len(order); {
 			end := from
-			for clear(seen); end < len(order) && groups[order[end]] == groups[order[from]]; end++ {
-				if n := int(order[end]); len(systems.row(n)) > 0 {
-					seen[[2]int{x.runOf(n), systems.row(n)[0]}] = true
-				} else {
-					seen[[2]int{n, -1}] = true
-				}
+			for end < len(order) && groups[order[end]] == groups[order[from]] {
+				end++
 			}
-			if group := order[from:end]; len(seen) == len(group) {
+			if group := order[from:end]; report.HasOneEach(group, system) {
 				for _, n := range group[1:] {
 					if len(systems.row(int(n))) > 0 {
 						keys[n] = keys[group[0]] // no row of another group has it

@@ -24,6 +24,7 @@ import (
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -282,18 +283,19 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	return len(rows), m.Process.WarnFaults(faults), err
 }
 
-// splitItems parts the items for which a system has several outputs by all fields but the judged one: of questions on
-// one passage those with the same answer are compared. Package view does the same.
+// splitItems parts the items for which a system has several outputs by all fields but the judged one, as
+// report.HasOneEach says.
 func (m *MakePairs) splitItems(outputs []pairwise.Output) {
-	seen, split := map[[2]string]bool{}, map[string]bool{}
-	for _, x := range outputs {
-		key := [2]string{x.Item, x.System}
-		split[x.Item] = split[x.Item] || seen[key]
-		seen[key] = true
+	items := map[string][]*pairwise.Output{}
+	for i := range outputs {
+		items[outputs[i].Item] = append(items[outputs[i].Item], &outputs[i])
 	}
-	for i, x := range outputs {
-		if split[x.Item] {
-			outputs[i].Part = strings.Join(x.Row.Values[1:], "\n")
+	for _, item := range items {
+		if report.HasOneEach(item, func(x *pairwise.Output) string { return x.System }) {
+			continue
+		}
+		for _, x := range item {
+			x.Part = strings.Join(x.Row.Values[1:], "\n")
 		}
 	}
 }

@@ -1,0 +1,216 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// Ratings are those of a file with one rating a row: which row is rated, by whom, in which dimension, and how. The rows
+// of that id get a column for each of their ratings in a dimension.
+type Ratings struct {
+	file       string
+	item       string // column; "" where the rows have an id
+	who        string
+	dimension  string
+	value      string
+	dimensions []*ratedDimension // in the file's order
+	raters     map[string]bool
+	lines      map[[3]string]int // by id, dimension and rater
+}
+
+// ratedDimension is one as the file names it.
+type ratedDimension struct {
+	name    string
+	columns []int // of Joined: of the first rating of a row, of the second …
+	lines   []int // of values that the check refuses
+	fault   error // of the first
+}
+
+// Names of the columns of such files, as simpleName has them.
+var (
+	itemNames      = []string{"item", "row", "example", "sample", "instance"}
+	raterNames     = []string{"rater", "annotator", "evaluator", "judge", "coder", "worker"}
+	dimensionNames = []string{"dimension", "criterion", "criteria", "metric", "aspect"}
+	valueNames     = []string{"score", "rating", "value"}
+)
+
+// simpleName is a column's name in lower case, its letters alone and without "id" at the end.
+func simpleName(column string) string {
+	letters := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, column)
+	return strings.TrimSuffix(letters, "id")
+}
+
+// newRatings finds the columns of a file with one rating a row; nil if it has another form.
+func newRatings(file string, columns []string) *Ratings {
+	find := func(names []string) string {
+		i := slices.IndexFunc(columns, func(c string) bool { return slices.Contains(names, simpleName(c)) })
+		if i < 0 {
+			return ""
+		}
+		return columns[i]
+	}
+	r := &Ratings{file: file, item: find(itemNames), who: find(raterNames), dimension: find(dimensionNames),
+		value: find(valueNames), raters: map[string]bool{}, lines: map[[3]string]int{}}
+	if r.who == "" || r.dimension == "" || r.value == "" {
+		return nil
+	}
+	return r
+}
+
+// ReadRatings is ReadJoined for people's ratings, whose file may also have one rating a row. Then ratings say which
+// columns rows get; else they are nil. A file that has one of the columns asked for is read as ReadJoined does. What
+// check says of a value that is no rating goes on behind the column's name.
+func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns []string,
+	check func(json.RawMessage) error) (*Joined, *Ratings, error) {
+	j := newJoined(file, columns, check)
+	var ratings *Ratings
+	err := in.readJoined(ctx, p, j, func(row *dataset.Row) error {
+		all := row.Columns()
+		if j.all == nil && !slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(all, c) }) {
+			if ratings = newRatings(file, all); ratings != nil {
+				j.columns = nil
+			}
+		}
+		if ratings == nil {
+			return j.addRow(row)
+		}
+		j.all = all
+		return ratings.add(j, row)
+	})
+	if long := newRatings(file, j.all); err != nil && ratings == nil && long != nil {
+		err = fmt.Errorf("%w; if the file has one rating a row, give --human one of the values in its column %q", err,
+			long.dimension)
+	}
+	if err == nil && ratings != nil {
+		p.Note([]string{fmt.Sprintf("%s: read as one rating a row (columns %s, %s, %s): %s, %s", file, ratings.who,
+			ratings.dimension, ratings.value, words.Plural(len(ratings.raters), "rater", "raters"),
+			words.Plural(len(ratings.dimensions), "dimension", "dimensions"))})
+	}
+	return j, ratings, err
+}
+
+// add adds a rating to those of its row.
+func (r *Ratings) add(j *Joined, row *dataset.Row) error {
+	id, name, who, err := r.whose(row)
+	if err != nil {
+		return err
+	}
+	d := r.find(name)
+	if d == nil {
+		d = &ratedDimension{name: name}
+		r.dimensions = append(r.dimensions, d)
+	}
+	key := [3]string{id, d.name, who}
+	if line := r.lines[key]; line > 0 {
+		return fmt.Errorf("%s rated %q in %s in line %d already: leave one of the two out", words.Printable(who), id,
+			d.name, line)
+	}
+	r.raters[who], r.lines[key] = true, row.Line
+	raw, ok := row.Get(r.value)
+	if !ok {
+		raw = json.RawMessage("null")
+	}
+	if err := j.check(raw); err != nil {
+		d.lines, d.fault = append(d.lines, row.Line), cmp.Or(d.fault, err)
+	}
+	j.addRating(id, d, bytes.Clone(raw))
+	return nil
+}
+
+// whose rating of what a row is.
+func (r *Ratings) whose(row *dataset.Row) (id, dimension, who string, err error) {
+	text := func(column string) (string, error) {
+		raw, _ := row.Get(column)
+		text := strings.TrimSpace(dataset.PlainText(raw))
+		if text == "" || string(raw) == "null" {
+			return "", fmt.Errorf("column %q is empty; in a file with one rating a row it has to say whose rating of what "+
+				"it is", column)
+		}
+		return text, nil
+	}
+	if id = row.GivenID(); id == "" {
+		if r.item == "" {
+			return "", "", "", checkJoinedID(row, 0)
+		}
+		if id, err = text(r.item); err != nil {
+			return "", "", "", err
+		}
+	}
+	if dimension, err = text(r.dimension); err == nil {
+		who, err = text(r.who)
+	}
+	return id, dimension, who, err
+}
+
+// find is the dimension of a name, in upper or lower case; nil if there is none.
+func (r *Ratings) find(name string) *ratedDimension {
+	i := slices.IndexFunc(r.dimensions, func(d *ratedDimension) bool { return strings.EqualFold(d.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return r.dimensions[i]
+}
+
+// addRating gives the rows of an id a rating more.
+func (j *Joined) addRating(id string, d *ratedDimension, raw json.RawMessage) {
+	values, there := j.rows[id]
+	if !there {
+		j.ids = append(j.ids, id)
+	}
+	place := slices.IndexFunc(d.columns, func(c int) bool { return c >= len(values) || values[c] == nil })
+	if place < 0 {
+		place = len(d.columns)
+		d.columns = append(d.columns, len(j.columns))
+		column := fmt.Sprintf("%s (rating %d)", d.name, place+1)
+		j.columns, j.there[column] = append(j.columns, column), true
+	}
+	for len(values) <= d.columns[place] {
+		values = append(values, nil)
+	}
+	values[d.columns[place]] = raw
+	j.rows[id] = values
+}
+
+// Dimensions are the names of those that were rated, as the file has them.
+func (r *Ratings) Dimensions() []string {
+	var names []string
+	for _, d := range r.dimensions {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// Columns are those of a dimension that rows get. A value that is no rating is an error that says how many are none.
+func (r *Ratings) Columns(j *Joined, dimension string) ([]string, error) {
+	d := r.find(dimension)
+	if d == nil {
+		return nil, fmt.Errorf("%s: no rating of the dimension %q; its dimensions are %s", r.file, dimension,
+			strings.Join(r.Dimensions(), ", "))
+	}
+	if d.fault != nil {
+		more := ""
+		if n := len(d.lines); n > 1 {
+			more = fmt.Sprintf("; in %s %d values are none, the next one in line %d", d.name, n, d.lines[1])
+		}
+		return nil, fmt.Errorf("%s:%d: column %q %w%s", r.file, d.lines[0], r.value, d.fault, more)
+	}
+	var columns []string
+	for _, c := range d.columns {
+		columns = append(columns, j.columns[c])
+	}
+	return columns, nil
+}

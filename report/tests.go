@@ -1,0 +1,214 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// MostTested is the largest number of systems of which every pair is tested.
+const MostTested = 100
+
+// Test says how far one of two systems is from the other in a column. PHolm is corrected for the number of all tests.
+type Test struct {
+	Contrast
+	Paired bool `json:"paired"` // rows for the same input were compared with each other
+	Rows   int  `json:"rows"`   // pairs of rows; where Paired is false, rows of both systems
+}
+
+// output is a row as tests pair it with those of other systems.
+type output struct {
+	group  groupHash // by which rows stand and fall together
+	input  inputKey
+	system int
+	values []value
+}
+
+// inputKey says what a row was written for. Of several rows of a system for one input the first is compared with the
+// first of others, and so on.
+type inputKey struct {
+	item, part groupHash // part only where a system has several rows for the item (HasOneEach)
+	nth        int
+}
+
+// addOutput keeps a row for the tests. Its values are those of addRow.
+func (t *Tally) addOutput(row *dataset.Row, group, system string, values []value) {
+	rest := strings.Join(row.Values[1:], "\n") // all fields but the judged one
+	if strings.TrimSpace(rest) == "" {
+		rest = row.ID
+	}
+	item := ""
+	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
+		item = row.Values[i]
+	}
+	t.outputs = append(t.outputs, &output{newGroupHash(group),
+		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values})
+}
+
+// pairOutputs gives the rows of each system by input, and makes inputs of different systems equal where their rows are
+// compared.
+func (t *Tally) pairOutputs() []map[inputKey]*output {
+	items := map[groupHash][]*output{}
+	for _, o := range t.outputs {
+		items[o.input.item] = append(items[o.input.item], o)
+	}
+	of := make([]map[inputKey]*output, len(t.stats.Systems))
+	for i := range of {
+		of[i] = map[inputKey]*output{}
+	}
+	system := func(o *output) int { return o.system }
+	for _, outputs := range items {
+		whole, before := HasOneEach(outputs, system), map[inputKey]int{}
+		for _, o := range outputs {
+			if whole {
+				o.input.part = groupHash{}
+			}
+			in := inputKey{o.input.item, o.input.part, o.system}
+			o.input.nth = before[in]
+			before[in]++
+			of[o.system][o.input] = o
+		}
+	}
+	return of
+}
+
+// change sums up, in a column, the values of a system minus those of another one for the same inputs.
+type change struct {
+	stats.GroupSums
+	less      float64 // rows of which only the other system has what is looked for
+	sum, rows float64 // of this group
+}
+
+// changes are those of each column, of the rows of a system, group by group, and the rows of another.
+func (t *Tally) changes(rows []*output, other map[inputKey]*output) []change {
+	all := make([]change, len(t.stats.columns))
+	endGroup := func() {
+		for c := range all {
+			all[c].AddGroup(all[c].sum, all[c].rows)
+			all[c].sum, all[c].rows = 0, 0
+		}
+	}
+	var group groupHash
+	for _, o := range rows {
+		partner := other[o.input]
+		if partner == nil {
+			continue
+		}
+		if o.group != group {
+			endGroup()
+			group = o.group
+		}
+		minus := t.known(partner.values)
+		for c, x := range t.known(o.values) {
+			if d := x - minus[c]; !math.IsNaN(d) {
+				all[c].sum, all[c].rows, all[c].less = all[c].sum+d, all[c].rows+1, all[c].less+indicator(d < 0)
+			}
+		}
+	}
+	endGroup()
+	return all
+}
+
+// known are a row's values by column; NaN where there is none.
+func (t *Tally) known(values []value) []float64 {
+	all := slices.Repeat([]float64{math.NaN()}, len(t.stats.columns))
+	for _, v := range values {
+		all[v.column] = v.x
+	}
+	for c, column := range t.stats.columns {
+		if column.of != c && math.IsNaN(all[c]) && !math.IsNaN(all[column.of]) {
+			all[c] = 0 // an issue that was not found in a row that was searched
+		}
+	}
+	return all
+}
+
+// test compares each pair of systems in each column.
+func (t *Tally) test() error {
+	s := &t.stats
+	switch {
+	case !t.o.Tests:
+		return nil
+	case len(s.Systems) < 2:
+		return OptionErrorf("--tests: there is one system; say with --by COLUMN what tells systems apart, or give more files")
+	case len(s.Systems) > MostTested:
+		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
+			"--where COLUMN=VALUE, or say with --by COLUMN what a system is", len(s.Systems), MostTested)
+	}
+	of, rows := t.pairOutputs(), make([][]*output, len(s.Systems))
+	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+	for _, o := range t.outputs {
+		rows[o.system] = append(rows[o.system], o)
+	}
+	var p []float64
+	order := s.order()
+	for i, a := range order {
+		for _, b := range order[i+1:] {
+			all := t.changes(rows[a], of[b])
+			for _, c := range s.shown() {
+				if one := s.testIn(c, a, b, &all[c]); one.Value.Defined() {
+					s.Tests, p = append(s.Tests, one), append(p, float64(one.P))
+				}
+			}
+		}
+	}
+	for i, corrected := range stats.Holm(p) {
+		s.Tests[i].PHolm = Number(corrected)
+	}
+	return nil
+}
+
+// testIn compares two systems in a column: by pairs of rows where most rows of the system with fewer have a partner.
+func (s *Stats) testIn(c, a, b int, paired *change) Test {
+	d := Test{Contrast: s.between(c, a, b)}
+	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
+	d.Rows = int(x + y)
+	if 2*paired.Rows <= min(x, y) {
+		return d
+	}
+	difference := stats.PairedShares(paired.less, &paired.GroupSums)
+	if s.columns[c].kind == kindScore {
+		difference = stats.PairedMeans(&paired.GroupSums)
+	}
+	better := d.Better
+	d.Difference, d.Paired, d.Rows = DifferenceOf(difference), true, int(paired.Rows)
+	d.Better = better
+	return d
+}
+
+// testSection shows the tests of every pair of systems with the smallest p.
+func (s *Stats) testSection() Section {
+	out := Section{Title: "Every pair of systems, in points", Table: NewTable("", "difference", s.intervalTitle(), "p",
+		"p, corrected", "pairs of rows"), Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s",
+		1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"))}}
+	out.Table.Clip = true
+	if len(s.shownOf(kindScore)) > 0 {
+		out.Title += "; scores on their own scale"
+	}
+	order := slices.SortedStableFunc(slices.Values(s.Tests), func(a, b Test) int { // undefined ones come last
+		return cmp.Or(-cmp.Compare(indicator(a.P.Defined()), indicator(b.P.Defined())), cmp.Compare(a.P, b.P))
+	})
+	for _, d := range order[:min(len(order), mostContrasts)] {
+		name, text, interval := s.contrastTexts(&d.Contrast)
+		if d.isSettled() {
+			text = "*" + text
+		}
+		pairs := "not paired"
+		if d.Paired {
+			pairs = fmt.Sprint(d.Rows)
+		}
+		out.Table.Rows = append(out.Table.Rows, []any{name + ": " + d.System + " minus " + d.Than, text, interval,
+			d.P.As(InP), d.PHolm.As(InP), pairs})
+	}
+	if more := len(order) - mostContrasts; more > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("and %d more, of greater p: --json", more))
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every pair of systems is tested as scipy and statsmodels do (testdata/make_tests.py), paired where the systems wrote
+// for the same inputs, although each has two questions on a passage.
+func TestTestsOfWitness(t *testing.T) {
+	data, err := os.ReadFile("testdata/tests.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		Tests []struct {
+			Of, System, Than    string
+			Value, Low, High, P float64
+			PHolm               float64 `json:"p_holm"`
+			Paired              bool
+			Rows                int
+		}
+		Rows []json.RawMessage
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, row := range w.Rows {
+		lines = append(lines, string(row))
+	}
+	s := testedStats(t, lines...)
+	if len(s.Tests) != len(w.Tests) || len(w.Tests) != 12 {
+		t.Fatalf("%d tests, want %d", len(s.Tests), len(w.Tests))
+	}
+	found := map[string]Test{}
+	for _, d := range s.Tests {
+		found[d.Of+d.System+d.Than] = d
+	}
+	for _, want := range w.Tests {
+		d := found[want.Of+want.System+want.Than]
+		if !near(d.Value, want.Value, 1e-9) || !near(d.Low, want.Low, 1e-8) || !near(d.High, want.High, 1e-8) ||
+			!near(d.P, want.P, 1e-8) || !near(d.PHolm, want.PHolm, 1e-8) || d.Paired != want.Paired || d.Rows != want.Rows {
+			t.Errorf("%+v, want %+v", d, want)
+		}
+	}
+	if text := printed(t, s); !strings.Contains(text, "by Holm's correction for 12 tests") ||
+		strings.Count(text, "not paired\n") != 8 {
+		t.Error(text)
+	}
+}
+
+// testedStats has the tests of rows.
+func testedStats(t *testing.T, lines ...string) *Stats {
+	t.Helper()
+	tax, read := readLines(t, lines...)
+	tally := NewTally(StatsOptions{Taxonomy: tax, Group: tax.GroupField(), Tests: true})
+	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := tally.ComputeStats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func printed(t *testing.T, s *Stats) string {
+	t.Helper()
+	var text strings.Builder
+	if err := s.Report().Text(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// A system with one row a passage is compared with the others by passage, whatever the answers; rows that were not
+// tagged, and scores of one row alone, tell nothing.
+func TestTestsPairByPassage(t *testing.T) {
+	var lines []string
+	for g := range 3 {
+		for _, system := range []string{"a", "b"} {
+			row := fmt.Sprintf(`{"id":"%s%d","system":"%s","passage":"P%d","answer":"%s","question":"q"`, system, g, system,
+				g, system)
+			if g < 2 {
+				row += fmt.Sprintf(`,"scores":{"fluency":{"value":%d}}`, g+len(system))
+			}
+			if g == 0 {
+				row += `,"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":["Vague"]}`
+			}
+			lines = append(lines, row+"}")
+		}
+	}
+	s := testedStats(t, lines...)
+	if len(s.Tests) != 3 { // without error, Vague, fluency
+		t.Fatalf("%+v", s.Tests)
+	}
+	for i, rows := range []int{1, 1, 2} {
+		d := s.Tests[i]
+		if !d.Paired || d.Rows != rows || d.Value != 0 || (d.Of == "fluency") != math.IsNaN(float64(d.P)) {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+func TestTestsOfTooManySystems(t *testing.T) {
+	var lines []string
+	for i := range MostTested + 1 {
+		lines = append(lines, line(fmt.Sprintf(`"id":"%d","system":"s%d","scores":{"fluency":{"value":1}}`, i, i)))
+	}
+	for n, fits := range map[int]bool{MostTested: true, MostTested + 1: false} {
+		tax, read := readLines(t, lines[:n]...)
+		tally := NewTally(StatsOptions{Taxonomy: tax, Tests: true})
+		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+			t.Fatal(err)
+		}
+		var option *OptionError
+		if _, err := tally.ComputeStats(); errors.As(err, &option) == fits {
+			t.Errorf("%d systems: %v", n, err)
+		}
+	}
+}
