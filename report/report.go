@@ -27,11 +27,12 @@ type Report struct {
 
 // Section is a heading with notes and a table, each of which may be missing.
 type Section struct {
-	Title  string
-	Notes  []string
-	Table  Table
-	Narrow Table // in its place in a terminal that is too narrow for it; may be missing
-	LaTeX  Table // in its place in LaTeX; may be missing
+	Title   string
+	Summary string // the result in a sentence, where the page folds the rest; may be missing
+	Notes   []string
+	Table   Table
+	Narrow  Table // in its place in a terminal that is too narrow for it; may be missing
+	LaTeX   Table // in its place in LaTeX; may be missing
 }
 
 // Table is a grid; every row has as many cells as there are columns. A cell is a text, a count, a Number, a Figure, or

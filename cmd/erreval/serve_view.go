@@ -111,15 +111,17 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 	if err != nil {
 		return
 	}
-	for _, mark := range known {
-		rows, err := m.RowsWith(ctx, file, mark.Row.ID)
-		if err != nil {
-			return
-		}
-		for _, n := range rows {
-			if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil { // of a row of these texts
-				m.SetMarked(n, mark.Labels != nil)
-			}
+	ids := make([]string, len(known))
+	for i, mark := range known {
+		ids[i] = mark.Row.ID
+	}
+	rows, err := m.RowsWith(ctx, file, ids)
+	if err != nil {
+		return
+	}
+	for _, n := range rows {
+		if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil { // of a row of these texts
+			m.SetMarked(n, mark.Labels != nil)
 		}
 	}
 }

@@ -324,8 +324,9 @@ type Side struct {
 	Value string `json:"value"`
 }
 
-// PairsQuery compares the rows of two sides: two runs by id, two systems by the group field, or where a system has several
-// rows of a group by all fields but the judged one. Of several rows with one key the first is compared with the first, and so on.
+// PairsQuery compares the rows of two sides: two runs by id, two systems by the group field, or where a system has
+// several rows of a group by all fields but the judged one. Of several rows with one key the first is compared with the
+// first, and so on.
 type PairsQuery struct {
 	A      Side   `json:"a"`
 	B      Side   `json:"b"`

@@ -229,8 +229,24 @@ func TestRowsOfWorkspace(t *testing.T) {
 // TestMarked: rows that a person marked are found by run and id, and are a filter; a mark can go again.
 func TestMarked(t *testing.T) {
 	x, ctx := openHand(t), t.Context()
-	rows, err := x.RowsWith(ctx, 0, "r8")
-	if err != nil || !slices.Equal(rows, []int{7}) { // and not r8#2
+	for id, want := range map[string][]int{"r8": {7}, "r0": nil, "zz": nil, "": nil} { // r8 and not r8#2
+		if rows, err := x.RowsWith(ctx, 0, []string{id}); err != nil || !slices.Equal(rows, want) {
+			t.Fatal(id, rows, err)
+		}
+	}
+	var ids []string // all of a run, the last first, twice
+	for n := range x.Catalog().Runs[0].Rows {
+		e, err := x.entry(ctx, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append([]string{e.ID, e.ID}, ids...)
+	}
+	rows, err := x.RowsWith(ctx, 0, ids)
+	if err != nil || !slices.Equal(rows, upTo(x.Catalog().Runs[0].Rows)) {
+		t.Fatal(rows, err)
+	}
+	if rows, err = x.RowsWith(ctx, 0, nil); err != nil || rows != nil {
 		t.Fatal(rows, err)
 	}
 	for _, marked := range []bool{true, false} {

@@ -16,7 +16,8 @@ type Section struct {
 	Run   string   `json:"run,omitempty"` // the run's name
 	Notes []string `json:"notes,omitempty"`
 
-	Detail bool `json:"detail,omitempty"` // how sure others are, and what they rest on: the page shows it folded
+	// Summary is the result in a sentence, of sections that say how sure others are; the page folds these below it.
+	Summary string `json:"summary,omitempty"`
 
 	Table *report.Table `json:"table,omitempty"`
 	Chart *Chart        `json:"chart,omitempty"`

@@ -225,7 +225,9 @@ func matrixSection(t *leaderboard.Table) report.Section {
 const percent = "%.0f %%"
 
 func haloSection(h *leaderboard.Halo) report.Section {
-	s := report.Section{Title: "Halo: how much the types are one impression"}
+	s := report.Section{Title: "Halo: how much the types are one impression",
+		Summary: fmt.Sprintf("The types' orders of the systems agree with a mean |tau| of %s; 1 is one impression.",
+			h.Tau.Text("%.2f"))}
 	s.Notes = append(s.Notes, fmt.Sprintf("mean |tau| between the orders of %s: %s",
 		words.Plural(h.Types, "type", "types"), h.Tau.Text("%.2f")))
 	if h.Pairs > 0 {
@@ -238,9 +240,13 @@ func haloSection(h *leaderboard.Halo) report.Section {
 func (c *Comparison) agreementSection() report.Section {
 	s := report.Section{Title: "Agreement of the judges with the labels, on the same pairs",
 		Table: report.NewTable("type", "pairs", "same", "kappa")}
+	pairs, same := 0, 0.0
 	for _, a := range c.Agreement {
+		pairs, same = pairs+a.Pairs, same+float64(a.Same)*float64(a.Pairs)
 		s.Table.Rows = append(s.Table.Rows, []any{a.Type, a.Pairs, a.Same.As(percent), a.Kappa.As("%.2f")})
 	}
+	s.Summary = fmt.Sprintf("Judges and labels agree in %.0f %% of %s.", 100*same/float64(pairs),
+		words.Plural(pairs, "verdict", "verdicts"))
 	return s
 }
 
@@ -248,9 +254,13 @@ func (c *Comparison) modeSection() report.Section {
 	s := report.Section{Title: "Verdicts that change where the judge is shown the errors found",
 		Notes: []string{"whether they change for the better, people's verdicts tell: erreval meta pairs --human"},
 		Table: report.NewTable("type", "pairs", "changed")}
+	pairs, changed := 0, 0.0
 	for _, m := range c.Modes {
+		pairs, changed = pairs+m.Pairs, changed+float64(m.Changed)*float64(m.Pairs)
 		s.Table.Rows = append(s.Table.Rows, []any{m.Type, m.Pairs, m.Changed.As(percent)})
 	}
+	s.Summary = fmt.Sprintf("%.0f %% of %s change.", 100*changed/float64(pairs),
+		words.Plural(pairs, "verdict", "verdicts"))
 	return s
 }
 

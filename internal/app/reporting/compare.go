@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -54,15 +55,19 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	types.Notes = append(types.Notes, "* alone on the first rank")
 	first, others := splitBoard(board(main))
 	sections := []view.Section{first, matrixSection(main), types}
-	shown := len(sections)
-	sections = append(sections, ratings, others)
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		for j := range t.Rows {
 			ratings.Chart.Points = append(ratings.Chart.Points, point(t.Type, t.Rows[j].System, t.Rows[j].Interval()))
 		}
-		if t != main {
-			sections = append(sections, board(t), matrixSection(t))
+	}
+	ratings.Summary, others.Summary = firstAlone(c.Tables), otherRatings(main)
+	sections = append(sections, ratings, others)
+	for i := range c.Tables {
+		if t := &c.Tables[i]; t != main {
+			one, wins := board(t), matrixSection(t)
+			one.Summary, wins.Summary = ranksFirst(t), mostWins(t)
+			sections = append(sections, one, wins)
 		}
 	}
 	for _, s := range c.Comparisons() {
@@ -70,9 +75,6 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	}
 	if audits := c.ShownAudits(); len(audits) > 0 {
 		sections = append(sections, likings(audits), slopes(audits))
-	}
-	for i := range sections[shown:] {
-		sections[shown+i].Detail = true
 	}
 	return sections, nil
 }
@@ -127,20 +129,98 @@ func matrixSection(t *leaderboard.Table) view.Section {
 		Notes: []string{"a tie is half a win"}, Chart: chart}
 }
 
+// first are the systems on the first rank of a table.
+func first(t *leaderboard.Table) (systems []string) {
+	for i := range t.Rows {
+		if t.Rows[i].Rank == 1 {
+			systems = append(systems, t.Rows[i].System)
+		}
+	}
+	return systems
+}
+
+// ranksFirst says which system ranks first in a table.
+func ranksFirst(t *leaderboard.Table) string {
+	switch systems := first(t); len(systems) {
+	case 0:
+		return "No system could be ranked."
+	case 1:
+		return systems[0] + " ranks first alone."
+	default:
+		return fmt.Sprintf("%d of %s share the first rank.", len(systems),
+			words.Plural(len(t.Rows), "system", "systems"))
+	}
+}
+
+// firstAlone says in how many tables one system ranks first.
+func firstAlone(tables []leaderboard.Table) string {
+	alone := 0
+	for i := range tables {
+		if len(first(&tables[i])) == 1 {
+			alone++
+		}
+	}
+	return fmt.Sprintf("Types by which one system ranks first alone: %d of %d.", alone, len(tables))
+}
+
+// otherRatings says whether they put the same system first as the main one.
+func otherRatings(t *leaderboard.Table) string {
+	var others []string
+	for _, r := range []struct {
+		name string
+		of   func(*leaderboard.Row) report.Number
+	}{
+		{"Davidson", func(r *leaderboard.Row) report.Number { return r.Davidson }},
+		{"Elo", func(r *leaderboard.Row) report.Number { return r.Elo }},
+		{"Glicko-2", func(r *leaderboard.Row) report.Number { return r.Glicko2 }},
+	} {
+		isMore := func(row leaderboard.Row) bool { return r.of(&row) > r.of(&t.Rows[0]) }
+		if slices.ContainsFunc(t.Rows, isMore) {
+			others = append(others, r.name)
+		}
+	}
+	if len(others) > 0 {
+		return "A system other than " + t.Rows[0].System + " stands first by " + strings.Join(others, ", ") + "."
+	}
+	return "No other rating puts another system before " + t.Rows[0].System + "."
+}
+
+// mostWins says how often a system wins at most against another one.
+func mostWins(t *leaderboard.Table) string {
+	most, text := report.Number(0), "No system won against another one."
+	for i, shares := range t.Wins {
+		for j, share := range shares {
+			if i != j && share > most {
+				most = share
+				text = fmt.Sprintf("The largest share is %s: %s against %s.", share.Text("%.0f %%"), t.Rows[i].System,
+					t.Rows[j].System)
+			}
+		}
+	}
+	return text
+}
+
 // likings are the shares of audits.
 func likings(audits []*audit.Audit) view.Section {
 	s := view.Section{View: view.ViewCompare, Title: "What the judges go by besides quality",
+		Summary: "No judge was asked in a way that shows it.",
 		Notes: []string{"without such a liking: changed and reversed 0 %, first wins 50 %, longer wins 50 % if length says " +
 			"nothing about quality"},
 		Table: &report.Table{Columns: []report.Column{text("judge"), text("type"), text("what"), number("share"),
 			number("without it"), number("judgements")}},
 		Chart: &view.Chart{Kind: "forest", X: "share of judgements", Line: new(0.5)}}
+	furthest := -1.0
 	for _, a := range audits {
 		for _, l := range comparing.LikingsOf(a) {
 			s.Table.Rows = append(s.Table.Rows, []any{a.Judge, a.Type, l.Name, l.Figure.As(report.InPercent),
 				report.Number(l.Reference).As(report.InPercent), l.Of})
 			if l.Figure.Value.Defined() {
 				s.Chart.Points = append(s.Chart.Points, point(a.Judge+", "+a.Type, l.Name, l.Figure))
+				if far := math.Abs(float64(l.Figure.Value) - l.Reference); far > furthest {
+					furthest = far
+					s.Summary = fmt.Sprintf("Furthest from a judge without likings: %s, “%s”, %s in the place of %.0f %%.",
+						a.Judge, l.Name, l.Figure.Value.Text("%.0f %%"), 100*l.Reference)
+				}
 			}
 		}
 	}
@@ -153,6 +233,7 @@ func slopes(audits []*audit.Audit) view.Section {
 		Notes: []string{"log odds that the first text wins; 0 without a liking"},
 		Table: &report.Table{Columns: []report.Column{text("judge"), text("type"), text("what"), number("log odds")}},
 		Chart: &view.Chart{Kind: "forest", X: "log odds", Line: new(0.0)}}
+	sure := 0
 	for _, a := range audits {
 		for _, l := range []struct {
 			name   string
@@ -162,8 +243,12 @@ func slopes(audits []*audit.Audit) view.Section {
 			if l.figure.Value.Defined() {
 				s.Chart.Points = append(s.Chart.Points, point(a.Judge+", "+a.Type, l.name, l.figure))
 			}
+			if l.figure.Low > 0 || l.figure.High < 0 {
+				sure++
+			}
 		}
 		s.Notes = addNew(s.Notes, a.Notes)
 	}
+	s.Summary = fmt.Sprintf("Figures that are surely not 0: %d of %d.", sure, len(s.Table.Rows))
 	return s
 }

@@ -257,7 +257,7 @@ func point(group, name string, f report.Figure) view.Point {
 
 // onPage is a section of a printed report as one of the page.
 func onPage(in string, s report.Section) view.Section {
-	out := view.Section{View: in, Title: s.Title, Notes: s.Notes}
+	out := view.Section{View: in, Title: s.Title, Summary: s.Summary, Notes: s.Notes}
 	if len(s.Table.Rows) > 0 {
 		out.Table = &s.Table
 	}

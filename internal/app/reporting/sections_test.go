@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,9 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/pairwise/audit"
+	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 )
 
@@ -80,6 +84,58 @@ func TestLimit(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the page folds has its result in a sentence; what it shows at once has none.
+func TestSummaries(t *testing.T) {
+	c := complete(t, options(t, recorded+"pairs.jsonl"))
+	for title, want := range map[string]string{
+		"Leaderboard: Overall":                               "",
+		"How often the row wins against the column: Overall": "",
+		"Ratings of 4 systems on 3 items":                    "Types by which one system ranks first alone: 0 of 4.",
+		"Other ratings: Overall":                             "No other rating puts another system before seq2seq-large.",
+		"Leaderboard: Vague":                                 "4 of 4 systems share the first rank.",
+		"How often the row wins against the column: Vague":   "The largest share is 83 %: llm against few-shot-small.",
+		"Halo: how much the types are one impression": "The types' orders of the systems agree with a mean |tau| of 0.58; " +
+			"1 is one impression.",
+	} {
+		if s := titled(c, title); s == nil || s.Summary != want {
+			t.Errorf("%s: %+v", title, s)
+		}
+	}
+	tables := []leaderboard.Table{
+		{Rows: []leaderboard.Row{{System: "a", Rank: 1, Elo: 900, Glicko2: 1100},
+			{System: "b", Rank: 2, Elo: 1000, Glicko2: 900}},
+			Wins: leaderboard.Matrix{{0, 0.75}, {0.25, 0}}},
+		{Rows: []leaderboard.Row{{System: "a"}, {System: "b"}}},
+	}
+	for got, want := range map[string]string{
+		ranksFirst(&tables[0]):   "a ranks first alone.",
+		ranksFirst(&tables[1]):   "No system could be ranked.",
+		firstAlone(tables):       "Types by which one system ranks first alone: 1 of 2.",
+		otherRatings(&tables[0]): "A system other than a stands first by Elo.",
+		mostWins(&tables[0]):     "The largest share is 75 %: a against b.",
+		mostWins(&tables[1]):     "No system won against another one.",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	judge := &audit.Audit{Judge: "j", Type: "Overall", Changed: figure(0.1), Reversed: figure(0.05),
+		FirstWins: figure(0.8), LongWins: figure(0.4), OwnWins: figure(math.NaN()), Position: figure(0.5), Length: figure(-1)}
+	judge.Position.Low, judge.Position.High, judge.Length.Low, judge.Length.High = -0.1, 1.1, -2, -0.5
+	if s := likings([]*audit.Audit{judge}); s.Summary !=
+		"Furthest from a judge without likings: j, “first wins”, 80 % in the place of 50 %." {
+		t.Error(s.Summary)
+	}
+	if s := slopes([]*audit.Audit{judge}); s.Summary != "Figures that are surely not 0: 1 of 3." {
+		t.Error(s.Summary)
+	}
+}
+
+// figure is one without an interval.
+func figure(value float64) report.Figure {
+	return report.Figure{Value: report.Number(value), Low: report.Undefined, High: report.Undefined}
 }
 
 // What cannot be made is a note with the file's name, and not where it lies; the other sections are there.

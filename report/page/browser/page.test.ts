@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
 import { number, percent } from "../src/format";
 import { texts } from "../src/texts";
-import { sample, sampleOf } from "../test/sample";
+import { kinds, sample, sampleOf } from "../test/sample";
 import { LocalSource } from "../src/local";
 import { at, erreval, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
 import { payloads } from "./payloads";
@@ -92,6 +92,13 @@ describe("views", () => {
     expect(await shown("compare")).toMatch(/Wins of the row[\s\S]*How sure is this\?[\s\S]*Paired shares[\s\S]*Pairs that differ/);
     await page.click("summary:has-text('How sure is this?')");
     await page.waitForSelector('main :text("Rating of systems")');
+    // a part is closed, with its result beside its title
+    expect(await page.locator(".fold .fold").evaluateAll((parts) => parts.map((p) => [p.textContent, (p as HTMLDetailsElement).open]))).toEqual([
+      ["Rating of systems by error type Types by which one system ranks first alone: 0 of 5.", false],
+      ["Bias of judges The longer text wins 58 %.", false],
+    ]);
+    await page.click("summary:has-text('Bias of judges')");
+    await page.waitForSelector('main td:text("prefers the longer text")');
     expect(await page.textContent("main")).toMatch(/How sure is this\?[\s\S]*Rating of systems[\s\S]*Bias of judges[\s\S]*Paired shares/);
     expect(await shown("outputs")).toMatch(/Outputs by System[\s\S]*large-tuned[\s\S]*source[\s\S]*was built in/);
     expect(await shown("measured")).toMatch(/Per label against people[\s\S]*Confusion[\s\S]*Calibration[\s\S]*Learning curve/);
@@ -528,6 +535,23 @@ describe("outputs", () => {
     expect([await cells(page), query(page).get("differ")]).toEqual([["0,6", "1,7", "2,8", "4,10"], "1"]);
   }));
 
+  test("have the fields beside them that differ between the outputs of a line, and so have pairs", () => {
+    const data = dozen();
+    data.catalog.fields.push({ name: "passage", definition: "", judged: false, group: true }, { name: "answer", definition: "", judged: false });
+    data.rows.records.forEach((r, i) => Object.assign(r as object, { passage: `The heron ${i % 6}`, answer: i === 7 ? "a fish" : "a frog" }));
+    const file = makeFile("answers.html", data);
+    return visit(at(file, "outputs"), async (page) => {
+      const line = (n: number) => page.locator(`.outputs tbody tr:nth-child(${n}) > *`).allTextContents();
+      expect(await line(1)).toEqual(["passage The heron 0answer a frog", "the heron number 0No Error", "a Heronry, number 6Red"]);
+      expect(await line(2)).toEqual(["passage The heron 1", "answer a frogthe heron number 1Red", "answer a fisha Heronry, number 7BlueRed"]);
+      await page.goto(at(file, "compare", "&a=system%3Aone&b=system%3Atwo"));
+      await settle(page);
+      const pairs = await page.locator("section:has(h2:text('Pairs that differ')) tbody tr").allTextContents();
+      expect(pairs[1]).toMatch(/answer a frogthe heron number 1.*answer a fisha Heronry, number 7/);
+      expect(pairs[0]).not.toContain("answer");
+    });
+  });
+
   test("that are not there are blank, and said to be", () => {
     const data = dozen();
     data.rows.input[3] = 90;
@@ -601,12 +625,45 @@ async function narrow(file: string, filter: string): Promise<void> {
     for (const view of viewNames) {
       await page.evaluate((hash) => (location.hash = hash), at("", view, filter));
       await settle(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
+      await openAll(page);
+      expect(await cutParts(page), view).toEqual([]);
     }
+    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true))); // of the panel
+    expect(await cutParts(page)).toEqual([]);
     await page.evaluate((hash) => (location.hash = hash), at("", "rows", `${filter}&row=9`));
     await page.waitForSelector(".drawer h2");
-    expect(await page.evaluate(() => document.querySelector(".drawer")!.scrollWidth)).toBeLessThanOrEqual(400);
-  }, { viewport: { width: 400, height: 800 } });
+    await openAll(page);
+    expect(await cutParts(page)).toEqual([]);
+    expect(await page.evaluate(() => document.querySelector(".drawer")!.scrollWidth)).toBeLessThanOrEqual(390);
+  }, { viewport: { width: 390, height: 800 } });
+}
+
+/** Opens what is folded, and what is folded in that. */
+async function openAll(page: Page): Promise<void> {
+  for (let depth = 0; depth < 2; depth++) {
+    await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("main details, .drawer details").forEach((d) => (d.open = true)));
+    await settle(page);
+  }
+}
+
+/** What stands beyond the window, or beyond a box that hides what it has no room for; but not what can be scrolled to. */
+function cutParts(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const edges = (e: Element): [number, number] | undefined => {
+      for (let p = e.parentElement; p; p = p.parentElement) {
+        const overflow = getComputedStyle(p).overflowX;
+        if (overflow === "auto" || overflow === "scroll") return undefined;
+        const { left, right } = p.getBoundingClientRect();
+        if (overflow !== "visible") return [left, right];
+      }
+      return [0, innerWidth];
+    };
+    return [...document.querySelectorAll("body *:not(.hidden, .hidden *, .skip)")].flatMap((e) => {
+      const { left, right, width, height } = e.getBoundingClientRect();
+      const [from, to] = edges(e) ?? [-Infinity, Infinity];
+      return width > 0 && height > 0 && (left < from - 1 || right > to + 1) ? [`${e.tagName} ${e.textContent.slice(0, 60)}`] : [];
+    });
+  });
 }
 
 describe("looks", () => {
@@ -627,7 +684,11 @@ describe("looks", () => {
     expect(colours[0]).not.toBe(colours[1]);
   });
 
-  test("no view scrolls sideways at 400 pixels", () => narrow(file, "&any.label=Vague&any.label=Factual+Error&min.score.fluency=1"));
+  test("no view is cut at 390 pixels", () => narrow(file, "&any.label=Vague&any.label=Factual+Error&min.score.fluency=1"));
+
+  test.each(kinds)("no view of %s files is cut at 390 pixels", async (kind) => {
+    for (const files of [1, 2] as const) await narrow(makeFile(`narrow-${kind}-${files}.html`, sampleOf(kind, files)), "");
+  });
 
   test("printed, the controls are gone", () => visit(file, async (page) => {
     await page.emulateMedia({ media: "print" });

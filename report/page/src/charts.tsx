@@ -63,7 +63,7 @@ export function HistogramPicture({ label, of, behind }: { label: string; of: His
       marginLeft: 44, marginRight: several ? Math.min(170, width * 0.3) : 16, marginBottom: 34,
       x: { label: null, domain: [of.edges[0]!, of.edges.at(-1)!] },
       y: { label: null, grid: true, tickFormat: (p: number) => `${Math.round(100 * p)}%`, ticks: 3 },
-      ...(several ? { fy: { label: null, padding: 0.25, domain: columns.map((c) => c.name), tickFormat: (d: string) => short(d, width < 500 ? 14 : 24) } } : {}),
+      ...(several ? { fy: { label: null, padding: 0.25, domain: columns.map((c) => c.name), tickFormat: (d: string) => wrapped(d, within(Math.min(170, width * 0.3)), 3) } } : {}),
       marks: [
         ...(behind ? [bars(behind, "var(--faint)", 0.75)] : []),
         bars(of, "var(--s1)", behind ? 2.5 : 0.75),
@@ -87,17 +87,18 @@ export function ForestPicture({ label, of }: { label: string; of: Chart }) {
     <>
       {grouped && names.length > 1 && names.length <= series.length && <Legend names={names} />}
       <Picture label={label} most={900} draw={(width) => {
-        const left = Math.min(Math.max(90, 7 * Math.max(0, ...names.map((n) => Array.from(n).length))), width * 0.34);
-        const letters = Math.floor(left / 6.6);
+        const left = Math.min(Math.max(90, ...names.map((n) => 12 + widthOf(n))), width * 0.36);
+        const right = Math.min(190, width * 0.3);
+        const wraps = !names.every(within(left));
         return {
-          height: 50 + 20 * names.length * groups.length + 8 * groups.length,
-          marginLeft: left, marginRight: grouped ? Math.min(190, width * 0.3) : 16, marginBottom: 36,
+          height: 50 + (wraps ? 30 : 20) * names.length * groups.length + 8 * groups.length,
+          marginLeft: left, marginRight: grouped ? right : 16, marginBottom: 36,
           x: { label: of.x, labelAnchor: "center", grid: true },
           y: { label: null, domain: names },
-          ...(grouped ? { fy: { label: null, domain: groups, tickFormat: (d: string) => short(d, Math.floor(Math.min(190, width * 0.3) / 6.6)) } } : {}),
+          ...(grouped ? { fy: { label: null, domain: groups, tickFormat: (d: string) => wrapped(d, within(right), Math.min(3, names.length)) } } : {}),
           marks: [
             ...(of.line === null || of.line === undefined ? [] : [ruleX([of.line], { stroke: "var(--line-strong)", strokeDasharray: "4 3" })]),
-            axisY({ tickFormat: (d: string) => short(d, letters), tickSize: 0 }),
+            axisY({ tickFormat: (d: string) => wrapped(d, within(left), 2), tickSize: 0 }),
             link(ranged, { x1: "low", x2: "high", y1: "name", y2: "name", strokeWidth: 2, stroke: (p: Placed) => tone(p, names, grouped), ...facet }),
             dot(points.filter((p) => p.value !== null), { x: "value", y: "name", r: 4, fill: (p: Placed) => tone(p, names, grouped), title, ...facet }),
           ],
@@ -170,7 +171,28 @@ export function Spark({ counts }: { counts: number[] }) {
   );
 }
 
-export function short(text: string, most: number): string {
-  const letters = Array.from(text);
-  return letters.length > most ? letters.slice(0, Math.max(1, most - 1)).join("") + "…" : text;
+let pen: CanvasRenderingContext2D | undefined;
+
+/** The pixels that a text takes in a picture (.plot in style.css). */
+function widthOf(text: string): number {
+  pen ??= document.createElement("canvas").getContext("2d")!;
+  pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+
+/** Whether a text has room beside an axis, in a margin of so many pixels. */
+const within = (margin: number) => (text: string) => widthOf(text) <= margin - 8;
+
+/** A text on lines that fit, broken between words where that can be; what a last line has no room for is cut. */
+export function wrapped(text: string, fits: (line: string) => boolean, lines: number): string {
+  const all = Array.from(text.trim());
+  const start = (n: number) => all.slice(0, n).join("");
+  const end = lines > 1 ? "" : "…";
+  if (fits(start(all.length))) return start(all.length);
+  let most = all.length - 1;
+  while (most > 1 && !fits(start(most) + end)) most--;
+  if (lines <= 1) return start(most) + end;
+  const word = all[most] === " " ? most : all.slice(0, most).findLastIndex((c) => " -_".includes(c)) + 1;
+  const at = word || most;
+  return `${start(at).trim()}\n${wrapped(all.slice(at).join(""), fits, lines - 1)}`;
 }

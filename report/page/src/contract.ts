@@ -275,7 +275,7 @@ export interface Section {
   title: string;
   run?: string;
   notes?: string[];
-  detail?: boolean;
+  summary?: string;
   table?: Table;
   chart?: Chart;
 }

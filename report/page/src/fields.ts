@@ -79,6 +79,11 @@ export function listedText(row: RowSummary, field: Field): string {
   return Array.from(text).length < summaryLength ? text : `${text}…`;
 }
 
+/** The fields besides the judged one that are not the same in all rows. */
+export function differing(catalog: Catalog, rows: RowSummary[]): Field[] {
+  return catalog.fields.filter((f) => !f.judged && new Set(rows.map((r) => r.fields[f.name] ?? "")).size > 1);
+}
+
 /** The first n characters (code points) of a text. */
 export function beginning(text: string, n: number): string {
   if (text.length <= n) return text;

@@ -83,3 +83,8 @@ export function parts(filter: Filter, catalog: Catalog): Part[] {
   }
   return out;
 }
+
+/** Whether a condition on a facet of one value a row leaves a value's rows. */
+export function isShown(name: string, { any = [], all = [], none = [] }: Condition = {}): boolean {
+  return (any.length === 0 || any.includes(name)) && all.every((v) => v === name) && !none.includes(name);
+}

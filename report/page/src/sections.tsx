@@ -7,12 +7,17 @@ import { texts } from "./texts";
 import { Card, DataTable, Scroll, type Column } from "./ui";
 
 export function SectionCard({ of, id }: { of: Section; id: string }) {
+  return <Card title={of.title} id={id}><SectionBody of={of} id={id} /></Card>;
+}
+
+export function SectionBody({ of, id }: { of: Section; id: string }) {
   return (
-    <Card title={of.title} id={id} {...(of.run ? { help: `${texts.measured.run}: ${of.run}` } : {})}>
+    <>
+      {of.run && <p class="help">{texts.measured.run}: {of.run}</p>}
       {of.notes && of.notes.length > 0 && <div class="notes">{of.notes.map((n, i) => <p key={i} class="note">{n}</p>)}</div>}
       {of.chart && <ChartOf section={of} id={id} />}
       {of.table && <Grid id={id} caption={of.title} columns={of.table.columns} rows={of.table.rows} />}
-    </Card>
+    </>
   );
 }
 

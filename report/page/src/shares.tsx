@@ -3,11 +3,12 @@
 import { useMemo } from "preact/hooks";
 import type { Counts, Facet, Filter, Value } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
-import { withCondition, withUse } from "./filters";
+import { isShown, withCondition, withUse } from "./filters";
 import { count, number, percent, points, shareInterval } from "./format";
 import { everyRow, useAsk, usePage, type Page } from "./state";
 import { apartShares, holm, partMinusAll, share, type Difference as Tested, type GroupSums, type Interval } from "./stats";
 import { texts } from "./texts";
+import { toneOf } from "./titles";
 import { Answer, Bar, DataTable, DifferenceBar, type Column } from "./ui";
 
 export function sums(c: Counts, value: number, column = 0): GroupSums {
@@ -69,7 +70,8 @@ export function ShareTable({ facet, id, trend, detail, without = [] }: { facet: 
   );
 }
 
-function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: Counts | undefined, sides: Counts | undefined, trend: string | undefined, page: Page): Line[] {
+/** The lines of a table of shares: of all rows, of those of a filter, and of a run beside the others that are chosen. */
+export function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: Counts | undefined, sides: Counts | undefined, trend: string | undefined, page: Page): Line[] {
   const old = sides && trend ? page.catalog.runs.findIndex((r) => r.name === trend) : -1;
   return facet.values.map((value, place) => {
     const unknown = value.role === RoleUnknown;
@@ -84,9 +86,8 @@ function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: 
     }
     if (sides && old >= 0 && !unknown) {
       const before = sums(sides, place, old);
-      const chosen = page.state.filter.facets?.["run"]?.any ?? [];
       const others = sides.columns.map((_, i) => i).filter((i) =>
-        i !== old && sides.columns[i]!.rows > 0 && (chosen.length === 0 || chosen.includes(sides.columns[i]!.name)));
+        i !== old && sides.columns[i]!.rows > 0 && isShown(sides.columns[i]!.name, page.state.filter.facets?.["run"]));
       const after = addSums(others.map((i) => sums(sides, place, i)));
       line.trend = apartShares(before, after);
       if (line.trend) [line.other, line.now] = [before.sum / before.rows, after.sum / after.rows];
@@ -108,7 +109,6 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
   const page = usePage();
   const highest = Math.max(0.01, ...lines.filter((l) => l.value.role !== RoleUnknown).flatMap((l) => [l.of?.high ?? 0, l.part?.high ?? 0]));
   const widest = Math.max(0, ...lines.flatMap((l) => [l.difference, l.trend]).flatMap((d) => (d ? [Math.abs(d.low), Math.abs(d.high)] : [])));
-  const tone = (v: Value) => (v.role === RoleNone ? "clean" : v.role === RoleUnknown ? "unknown" : "found");
   const looked = whole.columns[0]?.rows ?? 0;
   const has = (test: (v: Value) => boolean) => detail && facet.values.some(test);
   const columns = useMemo(() => {
@@ -127,7 +127,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
       { key: "rows", title: filtered ? `${texts.all}` : texts.issues.count, numeric: true, value: (l) => l.rows, show: (l) => count(l.rows) },
       {
         key: "share", title: texts.issues.share, numeric: true, value: (l) => l.of?.value ?? null,
-        show: (l) => <Figure of={l.of} most={highest} tone={tone(l.value)} />,
+        show: (l) => <Figure of={l.of} most={highest} tone={toneOf(facet, l.value)} />,
       },
       { key: "low", title: texts.issues.low, numeric: true, value: (l) => l.of?.low ?? null, show: "hidden" },
       { key: "high", title: texts.issues.high, numeric: true, value: (l) => l.of?.high ?? null, show: "hidden" },
@@ -137,7 +137,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
         { key: "f.rows", title: texts.filtered, numeric: true, value: (l) => l.filtered?.sum ?? null, show: (l) => count(l.filtered?.sum ?? 0) },
         {
           key: "f.share", title: `${texts.issues.share} (${texts.filtered.toLowerCase()})`, numeric: true, value: (l) => l.part?.value ?? null,
-          show: (l) => <Figure of={l.part} most={highest} tone={`${tone(l.value)} part`} />,
+          show: (l) => <Figure of={l.part} most={highest} tone={`${toneOf(facet, l.value)} part`} />,
         },
         { key: "f.low", title: `${texts.filtered} ${texts.issues.low}`, numeric: true, value: (l) => l.part?.low ?? null, show: "hidden" },
         { key: "f.high", title: `${texts.filtered} ${texts.issues.high}`, numeric: true, value: (l) => l.part?.high ?? null, show: "hidden" },

@@ -174,7 +174,7 @@ export const texts = {
     facet: "Labels",
     differ: "only where they differ",
     how: {
-      system: "A line is one input: what all systems made of it. Choose an output to see its row.",
+      system: "A line is one input. Fields that differ stand with the outputs. Choose an output to see its row.",
       run: "A line is one row: what each run has of it. Choose an output to see its row.",
     } as Record<string, string>,
     input: "Input",
@@ -212,7 +212,7 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    how: "Runs are paired by id, systems by the group field, or where a system has several outputs for it by all fields but the judged one.",
+    how: "Runs pair by id; systems by the group field, or by all inputs where a system has several outputs in a group.",
   },
 
   row: {

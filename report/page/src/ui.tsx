@@ -332,18 +332,13 @@ export function Card({ title, id, help, children, tools }: {
   );
 }
 
-/** A card that opens when it is asked for, and asks nothing before. */
-export function Fold({ title, children }: { title: string; children: ComponentChildren }) {
+/** A card that opens when it is asked for, and asks nothing before; with its result in a sentence it is a part of one. */
+export function Fold({ title, result, children }: { title: string; result?: string | undefined; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   return (
     <details class="card fold" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary><h2>{title}</h2></summary>
+      <summary>{result ? <><h3>{title}</h3> <span class="note">{result}</span></> : <h2>{title}</h2>}</summary>
       {open && children}
     </details>
   );
-}
-
-export function Tag({ name, role, href }: { name: string; role?: string | undefined; href?: string }) {
-  const names = `tag ${role ?? "found"}`;
-  return href ? <a class={names} href={href}>{name}</a> : <span class={names}>{name}</span>;
 }

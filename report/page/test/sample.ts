@@ -146,7 +146,7 @@ export function sample(size = 240): Data {
 function sections(): Catalog["sections"] {
   return [
     {
-      view: "compare", title: "Rating of systems by error type", detail: true, notes: ["Bradley-Terry strengths of 480 verdicts; intervals of 95 % over items."],
+      view: "compare", title: "Rating of systems by error type", summary: "Types by which one system ranks first alone: 0 of 5.", notes: ["Bradley-Terry strengths of 480 verdicts; intervals of 95 % over items."],
       chart: {
         kind: "forest", x: "strength", line: 0,
         points: types.flatMap((group, t) => systems.map((name, s) => ({ group, name, value: (s - 1.5) * 0.4 + t * 0.05, low: (s - 1.5) * 0.4 - 0.3, high: (s - 1.5) * 0.4 + 0.35 }))),
@@ -157,7 +157,7 @@ function sections(): Catalog["sections"] {
       chart: { kind: "matrix", x: "loser", y: "winner", line: 0.5, cells: systems.flatMap((row, i) => systems.map((column, j) => ({ row, column, value: i === j ? null : 0.5 + (i - j) / 8 }))) },
     },
     {
-      view: "compare", title: "Bias of judges", detail: true, table: {
+      view: "compare", title: "Bias of judges", summary: "The longer text wins 58 %.", table: {
         columns: [{ title: "Judge", kind: "text" }, { title: "Bias", kind: "text" }, { title: "Share", kind: "share" }, { title: "p", kind: "number" }],
         rows: [["judge-large", "prefers the first text", 0.531, 0.041], ["judge-large", "prefers the longer text", 0.582, 0.003], ["judge-small", "prefers the first text", null, null]],
       },
@@ -197,7 +197,7 @@ export function sampleOf(kind: (typeof kinds)[number], files: 1 | 2): Data {
     compared: /^verdict\./, refined: /^(gold|probability\.)/,
   }[kind];
   const kept = (key: string) => /^(run|system|label|column\.)/.test(key) || also.test(key);
-  const verdicts = ["A", "B", "both good", "unjudged"];
+  const verdicts = ["A", "B", "both_good", "unjudged"];
   rows.facets["verdict.Overall"] = rows.id.map((_, i) => [i % verdicts.length]);
   const verdict = { key: "verdict.Overall", title: "Overall", multi: false, values: verdicts.map((name) => (name === "unjudged" ? { name, role: "unknown" } : { name })) };
   const places = rows.run.map((run, i) => ({ run, i })).filter(({ run }) => run < files).map(({ i }) => i);

@@ -7,7 +7,7 @@ import { csv, jsonl } from "../src/files";
 import { number, percent, points, pValue, shortened } from "../src/format";
 import { quotes, segments } from "../src/highlight";
 import { LocalSource } from "../src/local";
-import { short } from "../src/charts";
+import { wrapped } from "../src/charts";
 import { fileName, sortRows } from "../src/ui";
 import { texts } from "../src/texts";
 import { byCategory, toggled } from "../src/views/label";
@@ -103,7 +103,11 @@ describe("texts of rows", () => {
     const text = fold("Der Übergroße, ΤΈΛΟΣ");
     expect([hasWord(text, "überg"), hasWord(text, "große"), hasWord(text, "τέλοσ"), hasWord(text, "er")]).toEqual([true, false, true, false]);
     expect(beginning("𝔘𝔙𝔚", 2)).toBe("𝔘𝔙");
-    expect(short("abcdef", 4)).toBe("abc…");
+    const lines = (text: string, letters: number, most: number) => wrapped(text, (line) => line.length <= letters, most);
+    expect(lines("abcdef", 4, 1)).toBe("abc…");
+    expect(lines("Off Target Answer", 10, 2)).toBe("Off Target\nAnswer");
+    expect(lines("Unnecessary Copy from Passage", 14, 2)).toBe("Unnecessary\nCopy from Pas…");
+    expect(lines("seq2seq-large · tagged.jsonl", 9, 3)).toBe("seq2seq-\nlarge ·\ntagged.j…");
   });
 });
 

@@ -1,15 +1,15 @@
 import type { Facet, PairMeasure, PairValue, Pairs, RowSummary, Side } from "../contract";
 import { RoleNone, ViewCompare } from "../contract";
+import { differing } from "../fields";
 import { count, number, pValue, percent, signed } from "../format";
-import { SectionCard } from "../sections";
+import { SectionBody, SectionCard } from "../sections";
 import { Difference, numberSums } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, DataTable, Fold, RowId, Select, type Column } from "../ui";
-import { Contents } from "./measured";
-import { begins, namesOf, Pager, Tags } from "./rows";
+import { begins, namesOf, Pager, Tags, Texts } from "./rows";
 
 const size = 25;
 
@@ -17,15 +17,14 @@ export function Compare() {
   const page = usePage();
   const sides = sidesOf(page);
   const sections = page.catalog.sections.map((s, i) => ({ s, i })).filter(({ s }) => s.view === ViewCompare);
-  const folded = sections.filter(({ s }) => s.detail);
+  const folded = sections.filter(({ s }) => s.summary);
   return (
     <>
       {sides.length < 2 && sections.length === 0 && <p class="note">{texts.compare.none}</p>}
-      {sections.filter(({ s }) => !s.detail).map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
+      {sections.filter(({ s }) => !s.summary).map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
       {folded.length > 0 && (
         <Fold title={texts.compare.sure}>
-          {folded.length > 3 && <Contents of={folded.map(({ s, i }) => ({ title: s.title, id: `section-${i}`, run: s.run }))} />}
-          {folded.map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
+          {folded.map(({ s, i }) => <Fold key={i} title={s.title} result={s.summary}><SectionBody of={s} id={`section-${i}`} /></Fold>)}
         </Fold>
       )}
       {sides.length >= 2 && <PairsOf sides={sides} />}
@@ -174,12 +173,14 @@ function Measures({ pairs }: { pairs: Pairs }) {
 
 function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; value: string; from: number }) {
   const page = usePage();
-  const columns: Column<[RowSummary, RowSummary]>[] = [
+  type Pair = [RowSummary, RowSummary];
+  const text = (pair: Pair, of: RowSummary) => <span class="text"><Texts of={of} fields={differing(page.catalog, pair)} />{of.text}</span>;
+  const columns: Column<Pair>[] = [
     { key: "id", title: `${texts.rowsView.id} A`, value: ([a]) => a.id, show: ([a]) => <RowId of={a} /> },
-    { key: "ta", title: `${texts.rowsView.text} A`, value: ([a]) => a.text, show: ([a]) => <span class="text">{a.text}</span> },
+    { key: "ta", title: `${texts.rowsView.text} A`, value: ([a]) => a.text, show: (p) => text(p, p[0]) },
     { key: "va", title: `${facet.title} A`, value: ([a]) => namesOf(a, facet), show: ([a]) => <Tags row={a} facet={facet.key} /> },
     { key: "idb", title: `${texts.rowsView.id} B`, value: ([, b]) => b.id, show: ([, b]) => <RowId of={b} /> },
-    { key: "tb", title: `${texts.rowsView.text} B`, value: ([, b]) => b.text, show: ([, b]) => <span class="text">{b.text}</span> },
+    { key: "tb", title: `${texts.rowsView.text} B`, value: ([, b]) => b.text, show: (p) => text(p, p[1]) },
     { key: "vb", title: `${facet.title} B`, value: ([, b]) => namesOf(b, facet), show: ([, b]) => <Tags row={b} facet={facet.key} /> },
   ];
   const title = value ? texts.compare.changedIn(value) : texts.compare.changed;

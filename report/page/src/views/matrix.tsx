@@ -8,6 +8,7 @@ import { drill, numberSums, sums } from "../shares";
 import { usePage } from "../state";
 import { apartMeans, apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
+import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
 
 /** What is said of all rows, and of those of each system. */
@@ -36,6 +37,7 @@ interface Head {
   key: string;
   title: string;
   value?: Value; // of the facet; without it a score
+  tone?: string; // of the value
   cell: (system: number) => Cell; // below 0 that of all rows
 }
 
@@ -65,7 +67,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
   ];
   return [
     ...shown.map(({ value, place }): Head => ({
-      key: `v${place}`, title: value.name, value,
+      key: `v${place}`, title: value.name, value, tone: toneOf(facet!, value),
       cell: (system) => {
         const s = system === all ? sums(found!.whole, place) : sums(found!.parts, place, system);
         return value.role === RoleUnknown ? { rows: s.sum, of: undefined } : { rows: s.sum, of: share(s), sums: s };
@@ -111,7 +113,8 @@ export function runIn(by: Facet, l: Line): string {
 /** Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. */
 function markBest(heads: Head[], whole: Line, systems: Line[]): void {
   const tested = heads.flatMap((h, i) => {
-    const clean = h.value?.role === RoleNone;
+    const clean = h.tone === "none";
+    if (h.tone === "side") return []; // of which more is neither better nor worse
     if (whole.cells[i]!.rows === 0 && !clean) return [];
     const test = h.value ? apartShares : apartMeans;
     const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean || !h.value ? -1 : 1) * (a.of!.value - b.of!.value));
@@ -199,8 +202,7 @@ function CellOf({ head, cell, most, href, spark }: { head: Head; cell: Cell; mos
   const figure = <><span class={cell.best ? "value strong" : "value"}>{figureText(head, cell.of)}</span>{interval && <span class="sub">{interval}</span>}</>;
   const title = `${texts.rows(cell.rows)}${interval && `; ${interval}`}`;
   if (!head.value) return <span class="heat-cell" title={title}>{spark && cell.bins && <Spark counts={cell.bins} />}{figure}</span>;
-  const clean = head.value.role === RoleNone;
-  const strength = clean ? 40 * cell.of.value : 8 + (47 * cell.of.value) / most;
-  const kind = clean ? "clean" : cell.rows === 0 ? "zero" : "found";
+  const strength = head.tone === "found" ? 8 + (47 * cell.of.value) / most : 40 * cell.of.value;
+  const kind = cell.rows === 0 && head.tone !== "none" ? "zero" : head.tone;
   return <a class={`heat-cell ${kind}`} href={href} title={title} style={{ "--v": `${cell.rows === 0 ? 0 : strength}%` }}>{figure}</a>;
 }

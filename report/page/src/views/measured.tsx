@@ -120,7 +120,7 @@ export function linesOf(tables: TableCell[][][], at: number, interval: boolean):
 }
 
 /** Buttons, not links: the address behind # says what is shown. */
-export function Contents({ of }: { of: { title: string; id: string; run?: string | undefined }[] }) {
+function Contents({ of }: { of: { title: string; id: string; run?: string | undefined }[] }) {
   return (
     <nav class="contents" aria-label={texts.measured.contents}>
       <ul>

@@ -1,14 +1,15 @@
 // What each system made of each input: inputs are lines, systems or runs are columns.
 
 import { useRef } from "preact/hooks";
-import type { Condition, Facet, RowSummary } from "../contract";
-import { listedText } from "../fields";
+import type { Facet, Field, RowSummary } from "../contract";
+import { differing, listedText } from "../fields";
+import { isShown } from "../filters";
 import { shortened } from "../format";
 import { facetOf, findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, RowLink, Scroll, Select, useRoving } from "../ui";
-import { begins, namesOf, Pager, Tags } from "./rows";
+import { begins, namesOf, Pager, Tags, Texts } from "./rows";
 
 const size = 20;
 
@@ -53,11 +54,6 @@ export function Outputs() {
   );
 }
 
-/** Whether a condition on the columns' facet leaves a column. */
-function isShown(name: string, { any = [], all = [], none = [] }: Condition): boolean {
-  return (any.length === 0 || any.includes(name)) && all.every((v) => v === name) && !none.includes(name);
-}
-
 function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet | undefined }) {
   const page = usePage();
   const { catalog, state } = page;
@@ -69,8 +65,9 @@ function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet 
   const origin = ["system", "run"].flatMap((key) => facetOf(catalog, key) ?? []).filter((f) => f.key !== by.key && f.values.length > 1);
   const nothing = state.params["differ"] ? texts.outputs.none : page.filtered ? texts.filter.nothing : texts.table.empty;
   const blank = of.length * columns.length - of.flat().length;
-  const cell = (r: RowSummary) => (
+  const cell = (r: RowSummary, own: Field[]) => (
     <>
+      <Texts of={r} fields={own} />
       <RowLink n={r.n}>{(judged && listedText(r, judged)) || texts.row.empty}</RowLink>
       {facet && <Tags row={r} facet={facet.key} />}
       {origin.map((f) => <span key={f.key} class="sub">{namesOf(r, f)}</span>)}
@@ -84,15 +81,18 @@ function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet 
             <caption class="hidden">{texts.outputs.by(by.title)}</caption>
             <thead><tr><th scope="col">{texts.outputs.input}</th>{columns.map((c) => <th key={c.place} scope="col">{c.name}</th>)}</tr></thead>
             <tbody>
-              {of.map((rows, i) => (
-                <tr key={i}>
-                  <th scope="row"><Input of={rows[0]!} /></th>
-                  {columns.map(({ place }) => {
-                    const row = rows.find((r) => r.facets[by.key]?.[0] === place);
-                    return <td key={place}>{row ? cell(row) : <span class="hidden">{texts.outputs.missing}</span>}</td>;
-                  })}
-                </tr>
-              ))}
+              {of.map((rows, i) => {
+                const own = differing(catalog, rows);
+                return (
+                  <tr key={i}>
+                    <th scope="row"><Input of={rows[0]!} without={own} /></th>
+                    {columns.map(({ place }) => {
+                      const row = rows.find((r) => r.facets[by.key]?.[0] === place);
+                      return <td key={place}>{row ? cell(row, own) : <span class="hidden">{texts.outputs.missing}</span>}</td>;
+                    })}
+                  </tr>
+                );
+              })}
               {of.length === 0 && <tr><td class="empty" colSpan={1 + columns.length}>{nothing}</td></tr>}
             </tbody>
           </table>
@@ -104,9 +104,9 @@ function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet 
 }
 
 /** What rows of a line have in common: the field that groups them first; without other fields the id. */
-function Input({ of }: { of: RowSummary }) {
+function Input({ of, without }: { of: RowSummary; without: Field[] }) {
   const { catalog } = usePage();
-  const fields = catalog.fields.filter((f) => !f.judged && of.fields[f.name]).sort((a, b) => Number(b.group ?? false) - Number(a.group ?? false));
+  const fields = catalog.fields.filter((f) => !f.judged && of.fields[f.name] && !without.includes(f)).sort((a, b) => Number(b.group ?? false) - Number(a.group ?? false));
   if (fields.length === 0) return <span title={of.id}>{shortened(of.id)}</span>;
-  return <>{fields.map((f) => <p key={f.name} title={of.fields[f.name]!}><span class="sub">{f.name}</span>{listedText(of, f)}</p>)}</>;
+  return <Texts of={of} fields={fields} />;
 }

@@ -175,7 +175,7 @@ function Runs({ runs }: { runs: Run[] }) {
   const differing = runs.length > 1 ? whatDiffers(runs) : undefined;
   const columns: Column<Run>[] = [
     { key: "name", title: texts.overview.file, value: (r) => r.name, show: (r) => <a href={page.href({ view: "rows", filter: { facets: { run: { any: [r.name] } } }, params: {} })}>{r.name}</a> },
-    ...(differing ? [{ key: "differs", title: texts.overview.differs, value: (r: Run) => differing(r) }] : []),
+    ...(differing ? [{ key: "differs", title: texts.overview.differs, value: differing, show: (r: Run) => <span class="text">{differing(r)}</span> }] : []),
     { key: "command", title: texts.overview.command, value: (r) => r.command },
     { key: "rows", title: texts.overview.rowsOf, numeric: true, value: (r) => r.rows, show: (r) => count(r.rows) },
     { key: "rejected", title: texts.overview.rejected, numeric: true, value: (r) => r.rejected, show: (r) => count(r.rejected) },

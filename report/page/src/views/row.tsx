@@ -216,7 +216,7 @@ function Probabilities({ row }: { row: RowSummary }) {
       key: "p", title: texts.row.probability, numeric: true, value: (l) => l.p,
       show: (l) => (
         <span class="figure">
-          <span class={`bar probability ${l.found ? (l.clean ? "clean" : "found") : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
+          <span class={`bar probability ${l.found ? (l.clean ? "none" : "found") : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
             <span class="fill" />{l.threshold !== null && <span class="threshold" />}
           </span>
           <span class="value">{l.p < 0.0005 ? "< 0.001" : l.p.toFixed(3)}</span>

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
-import type { Facet, Filter, RowSummary } from "../contract";
+import type { Facet, Field, Filter, RowSummary } from "../contract";
 import { listedText } from "../fields";
 import { download } from "../files";
 import { number } from "../format";
 import { ShareTable } from "../shares";
 import { facetOf, findings, scoresOf, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
-import { facetTitle, measureTitle } from "../titles";
-import { Answer, Card, Export, Fold, RowId, Scroll, Select, Tag, useRoving } from "../ui";
+import { facetTitle, measureTitle, toneOf } from "../titles";
+import { Answer, Card, Export, Fold, RowId, Scroll, Select, useRoving } from "../ui";
 
 const pageSize = 50;
 
@@ -200,6 +200,11 @@ function Chooser({ choices, shown }: { choices: Choice[]; shown: Choice[] }) {
   );
 }
 
+/** Fields of a row, with their names. */
+export function Texts({ of, fields }: { of: RowSummary; fields: Field[] }) {
+  return <>{fields.map((f) => <span key={f.name} class="field" title={of.fields[f.name]}><span class="sub">{f.name}</span> {listedText(of, f)}</span>)}</>;
+}
+
 /** The names of a row's values of a facet. */
 export function namesOf(row: RowSummary, facet: Facet): string {
   return (row.facets[facet.key] ?? []).map((v) => facet.values[v]?.name ?? "").join("; ");
@@ -212,7 +217,7 @@ export function Tags({ row, facet }: { row: RowSummary; facet: string }) {
     <span class="tags">
       {(row.facets[facet] ?? []).map((place) => {
         const v = f?.values[place];
-        return v && <Tag key={v.name} name={v.name} role={v.role} />;
+        return v && <span key={v.name} class={`tag ${toneOf(f, v)}`}>{v.name}</span>;
       })}
     </span>
   );
