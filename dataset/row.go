@@ -239,8 +239,8 @@ func (r *Row) OwnText(column string) string {
 	if text == "" || isObject([]byte(text)) { // as a cell of CSV
 		return ""
 	}
-	return fmt.Sprintf("%s: the column %q is the file's own, and holds %q in row %s; the output has erreval's in its place: "+
-		"rename it to keep it", r.Source, column, beginning(text, 40), r.ID)
+	return fmt.Sprintf("%s: the column %q is the file's own, and holds %q in row %s; the output has erreval's in its "+
+		"place: rename it to keep it", r.Source, column, beginning(text, 40), r.ID)
 }
 
 // appendMissing appends the columns that are not there yet.

@@ -211,7 +211,8 @@ func (r *rejections) text() string {
 }
 
 // sendRows reads the rows, and hands them on in batches.
-func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.Row) error, rejected *rejections) error {
+func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.Row) error,
+	rejected *rejections) error {
 	var rows []*dataset.Row
 	size := 0
 	err := s.each(ctx, b.o, func(row *dataset.Row) (err error) {

@@ -77,7 +77,8 @@ func TestHandler(t *testing.T) {
 		}
 	}
 	w = httptest.NewRecorder()
-	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/view/rows", nil)); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/view/rows", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
 		t.Error(w.Code, w.Header())
 	}
 }

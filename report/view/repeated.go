@@ -15,7 +15,8 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// held is what a row says, as far as outputs hand it on: hashes of its texts and system, diagnosis, scores and finding; 0 is none.
+// held is what a row says, as far as outputs hand it on: hashes of its texts and system, diagnosis, scores and finding;
+// 0 is none.
 type held [4]uint64
 
 // heldBy reads what a row says. What cannot be read counts as none.
