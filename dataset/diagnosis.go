@@ -116,6 +116,10 @@ func (r *Row) Diagnosis() (*Diagnosis, error) {
 	if !ok || isNull(raw) {
 		return nil, nil
 	}
+	if !isObject(raw) {
+		return nil, fmt.Errorf("row %s: column %q: it is no diagnosis, as erreval identify writes it; a column of the "+
+			"file's own needs another name", r.ID, ColumnDiagnosis)
+	}
 	d := &Diagnosis{}
 	if err := json.Unmarshal(raw, d); err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnDiagnosis, err)

@@ -91,6 +91,8 @@ func (p *provider) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(p))
 }
 
+const columnReason = "reason" // of promptfoo's verdict
+
 // promptfooRecord is one of promptfoo's results: its variables are columns, too.
 func promptfooRecord(item []byte) record {
 	var r struct {
@@ -125,8 +127,26 @@ func promptfooRecord(item []byte) record {
 	l.add("success", r.Success)
 	l.add("score", r.Score)
 	l.add("test", r.TestIdx)
-	l.addText("reason", r.Grading.Reason)
+	l.addText(columnReason, r.Grading.Reason)
 	return record{columns: l}
+}
+
+// Prefixes of the columns of Inspect's scorers.
+const (
+	prefixScore       = "score_"
+	prefixExplanation = "explanation_"
+)
+
+// IsPassed tells whether a column says why promptfoo, or a scorer of Inspect, let the row pass: it is no fault of it.
+func (r *Row) IsPassed(column string) bool {
+	verdict, passed := "success", "true"
+	if scorer, ok := strings.CutPrefix(column, prefixExplanation); ok {
+		verdict, passed = prefixScore+scorer, "C"
+	} else if column != columnReason {
+		return false
+	}
+	value, _ := r.Get(verdict)
+	return strings.EqualFold(PlainText(value), passed)
 }
 
 // inspectRecord is one of Inspect's samples: its text for the model, what the model said, the target, the scorers'
@@ -170,8 +190,8 @@ func inspectRecord(item []byte, model string) record {
 	}
 	l.add("target", s.Target)
 	for _, name := range slices.Sorted(maps.Keys(s.Scores)) {
-		l.add("score_"+name, s.Scores[name].Value)
-		l.addText("explanation_"+name, s.Scores[name].Explanation)
+		l.add(prefixScore+name, s.Scores[name].Value)
+		l.addText(prefixExplanation+name, s.Scores[name].Explanation)
 	}
 	return record{columns: l}
 }

@@ -72,7 +72,7 @@ func TestBadLines(t *testing.T) {
 		{with(`"x":1,"x":2`), `the column "x" is there twice; keep one of them`},
 		{with(`"x":1,"\u0078":2`), `the column "x" is there twice; keep one of them`},
 		{with("\"x\":\"caf\xe9\""),
-			`not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
+			`not UTF-8 at byte 10 of the line; write it as UTF-8, or name the file's encoding, as in: --encoding windows-1252`},
 		{with(`"x":"\ud83d"`),
 			`\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
 		{with(`"x":"\\\uDE00\ud83d"`),

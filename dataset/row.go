@@ -226,6 +226,23 @@ func quotedOr(names []string) string {
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
 
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// OwnText says that a column which erreval is to set holds a text of the file's own, which is lost; "" where it does
+// not. What erreval sets are objects.
+func (r *Row) OwnText(column string) string {
+	raw, there := r.Get(column)
+	if !there || isNull(raw) || isObject(raw) {
+		return ""
+	}
+	text := strings.TrimSpace(PlainText(raw))
+	if text == "" || isObject([]byte(text)) { // as a cell of CSV
+		return ""
+	}
+	return fmt.Sprintf("%s: the column %q is the file's own, and holds %q in row %s; the output has erreval's in its "+
+		"place: rename it to keep it", r.Source, column, beginning(text, 40), r.ID)
+}
+
 // appendMissing appends the columns that are not there yet.
 func appendMissing(columns, more []column) []column {
 	there := make(map[string]bool, len(columns))

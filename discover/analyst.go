@@ -215,7 +215,9 @@ func readIssue(o reply.Object) (*issues.Finding, error) {
 // isNone tells whether a sentence says that there is no issue.
 func isNone(sentence string) bool {
 	switch issues.Fold(sentence) {
-	case "none", "no", "no issue", "no issues", "n a", "null", "there is no issue", "no issue found", "no issues found":
+	case "none", "no", "no issue", "no issues", "n a", "null", "there is no issue", "no issue found", "no issues found",
+		"no error", "no errors", "no errors found", "nothing", "nothing wrong", "ok", "okay", "passed",
+		"all assertions passed":
 		return true
 	}
 	return false

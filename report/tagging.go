@@ -30,6 +30,8 @@ type Tagging struct {
 	// of a language model; nil where the output was finished already
 	Usage any    `json:"usage,omitempty"`
 	Spent string `json:"-"` // Usage in words, or ""
+	// sentences about error types that the model is not to be relied on for
+	Weak []string `json:"-"`
 }
 
 // LabelCount is the number of tagged rows with an error, and the number of those in which it could not be judged.
@@ -60,7 +62,13 @@ func (s *Tagging) Text(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, s.share(l), notJudged)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, text := range s.Weak {
+		fmt.Fprintln(w, text)
+	}
+	return nil
 }
 
 // outcome counts rows by what became of them. A row without error may have one that nobody could judge.
@@ -106,7 +114,8 @@ func (s *Tagging) Report(inputs []string) *Report {
 			notes = append(notes, NotJudgedText(l.Label, words.Plural(l.NotJudged, "row", "rows")))
 		}
 	}
-	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t, Notes: notes})
+	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t,
+		Notes: append(notes, s.Weak...)})
 	return r
 }
 

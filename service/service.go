@@ -108,13 +108,13 @@ func (s *Service) routes(page []byte) http.Handler {
 	handle := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
 	open := func(method, path string, h http.Handler) {
 		handle(method+" "+path, h)
-		handle(path, wrongMethod(method))
+		handle(path, loopback.RefuseMethod(method))
 	}
 	withToken := func(method, path string, h http.HandlerFunc) { open(method, path, s.o.Guard.WithToken(h)) }
 	withToken(http.MethodPost, "/v1/identify", s.byTaxonomy(s.identify, paramThreshold, paramMap, paramTaxonomy))
 	withToken(http.MethodPost, "/v1/score", s.byTaxonomy(s.score, paramMap, paramTaxonomy))
-	withToken(http.MethodGet, "/v1/model", s.byTaxonomy(s.describeModel))
-	withToken(http.MethodGet, "/v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
+	withToken(http.MethodGet, "/v1/model", s.byTaxonomy(s.describeModel, paramTaxonomy))
+	withToken(http.MethodGet, "/v1/taxonomy", s.byTaxonomy(s.describeTaxonomy, paramTaxonomy))
 	withToken(http.MethodGet, "/metrics", s.metrics.handler.ServeHTTP)
 	open(http.MethodGet, "/healthz", http.HandlerFunc(s.health))
 	open(http.MethodGet, "/openapi.json", fixed("application/json", openAPI))
@@ -125,14 +125,6 @@ func (s *Service) routes(page []byte) http.Handler {
 	}
 	handle("/", http.HandlerFunc(s.rest))
 	return mux
-}
-
-// wrongMethod refuses all methods but the allowed one, which has a handler of its own.
-func wrongMethod(allowed string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", allowed)
-		loopback.Refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+allowed)
-	})
 }
 
 // rest is whatever is not of the API.

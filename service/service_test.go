@@ -242,6 +242,8 @@ func TestRefusals(t *testing.T) {
 		{"the wrong method", "POST", "/v1/model", "", nil, 405, "takes GET"},
 		{"an unknown parameter", "POST", "/v1/identify?treshold=0.4", rowsOf(1), nil, 400, `no parameter "treshold"`},
 		{"a parameter of another", "POST", "/v1/score?threshold=0.4", rowsOf(1), nil, 400, `no parameter "threshold"`},
+		{"a parameter where there is none", "GET", "/v1/model?threshold=0.4", "", nil, 400, `no parameter "threshold"`},
+		{"a parameter where there is none", "GET", "/v1/taxonomy?map=a=b", "", nil, 400, `no parameter "map"`},
 		{"a threshold out of range", "POST", "/v1/identify?threshold=2", rowsOf(1), nil, 400, `threshold "2": write a number`},
 		{"a threshold of nothing", "POST", "/v1/identify?threshold=Vage=0", rowsOf(1), nil, 400, `no error type "Vage"`},
 		{"another path", "GET", "/v2", "", nil, 404, "/openapi.json lists"},
@@ -255,6 +257,13 @@ func TestRefusals(t *testing.T) {
 		err := json.Unmarshal(got.Body.Bytes(), &p)
 		if err != nil || got.Code != c.status || !strings.Contains(p.Error, c.says) {
 			t.Errorf("%s: %d %s, want %d with %q", c.name, got.Code, got.Body, c.status, c.says)
+		}
+		if strings.Contains(got.Body.String(), `\u0026`) { // people read it
+			t.Errorf("%s: %s", c.name, got.Body)
+		}
+		allowed := map[string]string{"takes POST": "POST", "takes GET": "GET, HEAD"}[c.says]
+		if got.Header().Get("Allow") != allowed {
+			t.Errorf("%s: it allows %q", c.name, got.Header().Get("Allow"))
 		}
 	}
 	if held := s.held.Load(); held != 0 {

@@ -48,7 +48,7 @@ func (s *Service) byTaxonomy(answer func(http.ResponseWriter, *http.Request, *ta
 	known ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		t, err := s.tagger(r.URL.Query()[paramTaxonomy])
-		if err == nil && len(known) > 0 {
+		if err == nil {
 			err = checkParameters(r, known)
 		}
 		if err != nil {

@@ -100,10 +100,10 @@ func runReport(ctx *cli.Context, e *env) error {
 		return v.writeFigures(ctx.Context, w, format)
 	}
 	if out == "" {
-		return write(e.Out)
+		return errors.Join(write(e.Out), v.incomplete())
 	}
 	if err := wholefile.Fill(out, write); err != nil || e.Quiet {
-		return err
+		return errors.Join(err, v.incomplete())
 	}
 	for _, note := range v.catalog.Notes {
 		e.Warn("%s", words.Printable(note))
@@ -114,7 +114,19 @@ func runReport(ctx *cli.Context, e *env) error {
 	}
 	e.Warn("%s: %s of %s, %.1f MB", out, words.Plural(v.catalog.Rows, "row", "rows"),
 		words.Plural(len(v.catalog.Runs), "run", "runs"), float64(info.Size())/1e6)
-	return nil
+	return v.incomplete()
+}
+
+// incomplete says which files have lines that are left out; a note of the report says why.
+func (v *viewed) incomplete() error {
+	var errs []error
+	for _, f := range v.index.Files() {
+		if f.Rejected > 0 {
+			errs = append(errs, exit.With(exit.Incomplete, fmt.Errorf("%s: %s", f.Name,
+				words.Plural(f.Rejected, "line is no row", "lines are no rows"))))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // reportFormat is what the flag, else the name of the output says.
@@ -203,7 +215,8 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		return nil, err
 	}
 	if c := index.Catalog(); c.Rows == 0 {
-		return nil, errors.Join(fmt.Errorf("%s: there are no rows", strings.Join(paths, ", ")), index.Close())
+		none := strings.Join(slices.Concat([]string{"there are no rows"}, c.Notes), "; ")
+		return nil, errors.Join(fmt.Errorf("%s: %s", strings.Join(paths, ", "), none), index.Close())
 	}
 	v := &viewed{index: index}
 	if v.system, err = reporting.SystemFacet(index, ctx.String("by")); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -78,7 +79,7 @@ func addTrust(out io.Writer, store *trust.Store, dir string) error {
 	for _, f := range trustedFiles {
 		file := filepath.Join(dir, f.name)
 		data, err := regularfile.Read(file, regularfile.Max)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
 		}
 		if err != nil {

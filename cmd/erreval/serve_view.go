@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report/page"
@@ -70,6 +71,7 @@ func viewHandler(source view.Source) http.Handler {
 			w.Header().Set("Content-Type", file.kind)
 			_, _ = w.Write(file.data) // nobody is there to be told
 		})
+		mux.HandleFunc(path, loopback.RefuseMethod(http.MethodGet))
 	}
 	mux.Handle("/view/", view.Handler(source))
 	mux.HandleFunc("/", service.NotFound)

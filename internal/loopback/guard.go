@@ -4,6 +4,7 @@
 package loopback
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 // Policy is the Content-Security-Policy of pages that need nothing but their server's own files: run, load and call
@@ -130,10 +133,22 @@ func Reply(w http.ResponseWriter, v any) {
 	_, _ = w.Write(data) // nobody is there to be told
 }
 
+// RefuseMethod refuses all methods but the allowed one, which has a handler of its own; that of GET answers HEAD, too.
+func RefuseMethod(allowed string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		all := allowed
+		if allowed == http.MethodGet {
+			all += ", " + http.MethodHead
+		}
+		w.Header().Set("Allow", all)
+		Refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+allowed)
+	}
+}
+
 // Refuse replies with a sentence for a person, as {"error": "…"}.
 func Refuse(w http.ResponseWriter, status int, text string) {
-	data, _ := json.Marshal(map[string]string{"error": text}) // a string always marshals
+	data, _ := plainjson.Marshal(map[string]string{"error": text}, "") // a string always marshals
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data)
+	_, _ = w.Write(bytes.TrimSpace(data))
 }

@@ -31,6 +31,7 @@ type file struct {
 	usage  func() (any, error) // or nil
 	rows   int                 // read so far
 	faults int                 // lines read that are no rows
+	own    bool                // it was said that a column of the input's own is replaced
 	noted  map[string]bool
 
 	mu      sync.Mutex // guards what follows: lines are rejected while rows are written
@@ -170,11 +171,22 @@ func (f *file) takes(row *dataset.Row) (bool, error) {
 	if !f.run.mine(f.rows - 1) {
 		return false, nil
 	}
+	if !f.own {
+		f.noteOwn(row)
+	}
 	if f.answers != nil {
 		f.answers.expect()
 	}
 	found, err := f.recall(row)
 	return !found && err == nil, err
+}
+
+// noteOwn says once that a column of the input's own is replaced.
+func (f *file) noteOwn(row *dataset.Row) {
+	if own := row.OwnText(f.run.stage.Column); own != "" {
+		f.own = true
+		f.run.Note([]string{own})
+	}
 }
 
 func (f *file) reject(fault *dataset.LineError) error {

@@ -28,11 +28,14 @@ func CheckInputs(inputs []string) error {
 		if err != nil {
 			errs = append(errs, err)
 		} else if info.IsDir() {
-			errs = append(errs, exit.Usagef("input %s is a folder; name the files in it, as in %s", in,
-				filepath.Join(in, "*.jsonl")))
+			errs = append(errs, isFolder(in))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func isFolder(in string) error {
+	return exit.Usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, "*.jsonl"))
 }
 
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
@@ -58,6 +61,9 @@ func OpenInput(ctx context.Context, p *Process, in string) (r io.ReadCloser, inf
 	}
 	if info, err = os.Stat(in); err != nil {
 		return nil, nil, err
+	}
+	if info.IsDir() {
+		return nil, nil, isFolder(in)
 	}
 	if !info.Mode().IsRegular() {
 		return interruptible(ctx, func() (io.ReadCloser, error) { return os.Open(in) }), nil, nil

@@ -105,6 +105,9 @@ func (in *Rows) Create(path string, overwrite bool, record *runrecord.Record, in
 
 // NewRecord begins the record of a run that reads all of inputs before it writes.
 func (in *Rows) NewRecord(command string, options any, inputs ...string) (*runrecord.Record, error) {
+	if err := CheckInputs(inputs); err != nil {
+		return nil, err
+	}
 	r := newRecord(command, options, in.Taxonomy)
 	for _, file := range inputs {
 		input := runrecord.Input{File: Stdio, Size: -1} // nothing is left of it to hash

@@ -13,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -94,7 +95,10 @@ type View struct {
 	top     topRows
 	rows    int            // read, and chosen by Where
 	found   map[string]int // by what stands in IDs: rows with that id
+	ids     []string       // of rows, where IDs choose: one of the first may have been meant
 }
+
+const maxSpelled = 100_000 // ids that are compared with one that no row has
 
 // NewView starts a View. The error is that of Options.Validate.
 func NewView(o Options) (*View, error) {
@@ -153,7 +157,8 @@ func (v *View) IsFull() bool { return v.o.Top == "" && v.o.Limit > 0 && v.printe
 // Faults are the lines that are no rows, each a *dataset.LineError.
 func (v *View) Faults() []error { return v.tagged.Faults() }
 
-// Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none.
+// Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none, or none
+// with one of Options.IDs.
 func (v *View) Close() error {
 	if v.rows == 0 {
 		return v.tagged.NothingToShow(0)
@@ -168,13 +173,23 @@ func (v *View) Close() error {
 		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
 	}
 	v.printNote(note)
+	var missing []error
 	for _, id := range v.o.IDs {
 		if v.found[id] == 0 && !v.IsFull() {
-			v.printNote(fmt.Sprintf("no row of %s has the id %q; where erreval diff listed it, the other file "+
-				"may have it", v.tagged.FileNames(), id))
+			missing = append(missing, v.noRow(id))
 		}
 	}
-	return nil
+	return errors.Join(missing...)
+}
+
+// noRow says that no row has an id, and which one is most like it.
+func (v *View) noRow(id string) error {
+	near := ""
+	if meant := spelling.Meant(id, v.ids); meant != "" {
+		near = fmt.Sprintf(" (the nearest is %q)", meant)
+	}
+	return fmt.Errorf("no row of %s has the id %q%s; where erreval diff listed it, the other file may have it",
+		v.tagged.FileNames(), id, near)
 }
 
 func (v *View) printNote(text string) {
@@ -195,6 +210,9 @@ func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 // hasID tells whether a row is one of those that IDs choose.
 func (v *View) hasID(row *dataset.Row) bool {
 	chosen := len(v.o.IDs) == 0
+	if !chosen && len(v.ids) < maxSpelled {
+		v.ids = append(v.ids, row.ID)
+	}
 	for _, id := range v.o.IDs {
 		if report.IsSameID(id, row.ID) {
 			v.found[id]++

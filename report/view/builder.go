@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -148,7 +149,7 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	b.facet(facetRun, len(b.sources)).valueNumber(s.name)
 	order := make(chan chan []*prepared, 2*runtime.GOMAXPROCS(0)) // batches that are being prepared
 	group, ctx := errgroup.WithContext(ctx)
-	rejected := 0
+	var rejected rejections
 	group.Go(func() error {
 		defer close(order)
 		return b.sendRows(ctx, s, func(rows []*dataset.Row) error {
@@ -182,13 +183,36 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	if s.clipNote != "" {
 		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.clipNote)
 	}
-	run.Rows, run.Rejected = b.rows-b.meta.Starts[n], run.Rejected+rejected
+	if rejected.n > 0 {
+		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+rejected.text())
+	}
+	file.Rejected = rejected.n
+	run.Rows, run.Rejected = b.rows-b.meta.Starts[n], run.Rejected+rejected.n
 	b.meta.Catalog.Runs, b.meta.Files = append(b.meta.Catalog.Runs, run), append(b.meta.Files, file)
 	return nil
 }
 
+// rejections are lines of a source that are no rows.
+type rejections struct {
+	n     int
+	first *dataset.LineError
+}
+
+func (r *rejections) add(fault *dataset.LineError) error {
+	if r.n++; r.first == nil {
+		r.first = fault
+	}
+	return nil
+}
+
+func (r *rejections) text() string {
+	return fmt.Sprintf("%s, and left out; the first, at %d: %v", words.Plural(r.n, "line is no row", "lines are no rows"),
+		r.first.Line, r.first.Err)
+}
+
 // sendRows reads the rows, and hands them on in batches.
-func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.Row) error, rejected *int) error {
+func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.Row) error,
+	rejected *rejections) error {
 	var rows []*dataset.Row
 	size := 0
 	err := s.each(ctx, b.o, func(row *dataset.Row) (err error) {
@@ -201,7 +225,7 @@ func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.
 			rows, size = nil, 0
 		}
 		return err
-	}, func(*dataset.LineError) error { *rejected++; return nil })
+	}, rejected.add)
 	if err == nil && len(rows) > 0 {
 		err = send(rows)
 	}

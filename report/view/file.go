@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	fileFormat    = 5 // of what stands in a file
+	fileFormat    = 6 // of what stands in a file
 	fileSuffix    = ".view"
 	partialSuffix = ".partial"
 	defaultSize   = 8 << 30

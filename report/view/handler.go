@@ -44,8 +44,8 @@ func Handler(source Source) http.Handler {
 func handle(mux *http.ServeMux, method, name string, h http.HandlerFunc) {
 	mux.HandleFunc(method+" /view/"+name, h)
 	mux.HandleFunc("/view/"+name, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", method)
-		refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+method)
+		setHeaders(w, "application/json")
+		loopback.RefuseMethod(method)(w, r)
 	})
 }
 
@@ -70,6 +70,9 @@ func readQuery(w http.ResponseWriter, r *http.Request, q any) error {
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	in.DisallowUnknownFields()
 	err := in.Decode(q)
+	if errors.Is(err, io.EOF) {
+		return queryErrorf("the query cannot be read: it is empty; send a JSON object")
+	}
 	if err == nil {
 		if _, more := in.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New("there is more than one JSON value")

@@ -55,7 +55,7 @@ func TestHandler(t *testing.T) {
 		{"counts", `{"facet":"label","colour":1}`, 400, `unknown field`},
 		{"counts", `{"facet":"label"} {}`, 400, "more than one JSON value"},
 		{"counts", `[]`, 400, "cannot be read"},
-		{"counts", ``, 400, "cannot be read"},
+		{"counts", ``, 400, "cannot be read: it is empty; send a JSON object"},
 		{"counts", `{"facet":"` + strings.Repeat("a", maxBody) + `"}`, 400, "too large"},
 		{"counts", `{"facet":"<b>"}`, 400, `there is no facet`},
 		{"rows", `{"limit":1,"filter":{"facets":{"label":{"any":["x"]}}}}`, 400, `has no value`},
@@ -77,8 +77,9 @@ func TestHandler(t *testing.T) {
 		}
 	}
 	w = httptest.NewRecorder()
-	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/view/rows", nil)); w.Code != http.StatusMethodNotAllowed {
-		t.Error(w.Code)
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/view/rows", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
+		t.Error(w.Code, w.Header())
 	}
 }
 

@@ -321,3 +321,56 @@ func TestRepeatedRows(t *testing.T) {
 		})
 	}
 }
+
+// TestOrigin: beside others, rows that a later stage handed on go by the name of the file that they are of; what
+// another system wrote alike is no origin.
+func TestOrigin(t *testing.T) {
+	rows := func(system, more string) string {
+		return fmt.Sprintf(`{"id":"a","system":%q,"question":"Who?","answer":"Ann","passage":"P"%s}`+"\n", system, more)
+	}
+	record := func(of string) string {
+		return fmt.Sprintf(`{"format":1,"command":"discover","inputs":[{"file":"x.jsonl","size":%d}]}`, len(of))
+	}
+	partial := `{"format":1,"command":"discover","inputs":[{"file":"base.jsonl","size":1,"partial":true}]}`
+	base, other := rows("b", ""), rows("c", "")
+	found := rows("b", `,"note":1`)
+	for name, test := range map[string]struct {
+		found, record string
+		want          []string
+	}{
+		"its own":        {found, record(base), []string{"new.jsonl", "base.jsonl"}},
+		"of two stages":  {rows("b", `,"note":1,"more":2`), record(found), []string{"new.jsonl", "base.jsonl"}},
+		"another's":      {rows("d", `,"note":1`), record(base), []string{"base.jsonl", "new.jsonl", "found.jsonl"}},
+		"another system": {rows("d", `,"note":1`), partial, []string{"base.jsonl", "new.jsonl", "found.jsonl"}},
+		"rows besides":   {found + rows("d", ""), record(base), []string{"new.jsonl", "found.jsonl"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "base.jsonl", base, "new.jsonl", other, "found.jsonl", test.found,
+				"found.jsonl.run.json", test.record)
+			files := []string{"base.jsonl", "new.jsonl", "found.jsonl"}
+			if test.record == record(found) {
+				write(t, dir, "stage.jsonl", found, "stage.jsonl.run.json", record(base))
+				files = slices.Insert(files, 1, "stage.jsonl")
+			}
+			for i := range files {
+				files[i] = filepath.Join(dir, files[i])
+			}
+			x, err := Open(t.Context(), files, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			var names []string
+			for _, run := range x.Catalog().Runs {
+				names = append(names, run.Name)
+				if run.Name == "base.jsonl" && run.Command != "" && run.Facts[0] != (Fact{"File", "found.jsonl"}) {
+					t.Errorf("facts %v", run.Facts)
+				}
+			}
+			if !slices.Equal(names, test.want) {
+				t.Errorf("runs %q, want %q; %q", names, test.want, x.Catalog().Notes)
+			}
+		})
+	}
+}

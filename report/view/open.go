@@ -34,6 +34,7 @@ type File struct {
 	Command  string            `json:"command,omitempty"`  // that wrote it, or ""
 	Taxonomy string            `json:"taxonomy,omitempty"` // name@version that its record names, or ""
 	Columns  map[string]string `json:"columns,omitempty"`  // as of Run
+	Rejected int               `json:"rejected,omitempty"` // lines of it that are no rows
 }
 
 // Index is a Source over files. It may be used concurrently.

@@ -1,24 +1,28 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/words"
 )
 
-// held is what a row says, as far as outputs hand it on: hashes of its texts, diagnosis, scores and finding; 0 is none.
+// held is what a row says, as far as outputs hand it on: hashes of its texts and system, diagnosis, scores and finding;
+// 0 is none.
 type held [4]uint64
 
 // heldBy reads what a row says. What cannot be read counts as none.
 func heldBy(row *dataset.Row) (h held) {
-	h[0] = hashOf("texts", row.Values...)
+	system, _ := row.Get(dataset.ColumnSystem) // two systems may write the same
+	h[0] = hashOf("texts", append(slices.Clone(row.Values), dataset.PlainText(system))...)
 	put := func(n int, record any, there bool) {
 		if data, err := json.Marshal(record); err == nil && there {
 			h[n] = hashOf("record", string(data))
@@ -82,34 +86,53 @@ func (s *source) isMadeAs(other *source) bool {
 
 // leaveOutRepeated finds rows that stand in another file that is shown too, because a later stage handed them on, or
 // because they are in a workspace as well: they are read from that one alone. A source of which no row is left is
-// dropped.
+// dropped; beside others the one that its rows are read from goes by its name.
 func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept []*source, notes []string, err error) {
 	for i, s := range sources {
-		rows, by := 0, ""
+		rows, others, by := 0, 0, (*source)(nil)
 		for j, later := range sources {
 			again := later.isMadeOf(s) || s.isBare() && later.record != nil || j < i && s.isMadeAs(later)
 			if !again || s.repeated != nil {
 				continue
 			}
-			if rows, err = s.findRepeated(ctx, later, o); err != nil {
+			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
 			}
-			by = later.name
+			by = later
 		}
 		if n := len(s.repeated); n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %s in %s too, and counted once", s.name,
-				words.Plural(n, "row is", "rows are"), by))
+				words.Plural(n, "row is", "rows are"), by.name))
 			if n == rows {
+				if n == others && by.isMadeOf(s) {
+					by.origin = s
+				}
 				continue
 			}
 		}
 		kept = append(kept, s)
 	}
+	if len(kept) > 1 {
+		for _, s := range kept {
+			s.takeOrigin(len(sources))
+		}
+	}
 	return kept, notes, nil
 }
 
-// findRepeated notes the ids of rows that another source has too, and counts all rows.
-func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (rows int, err error) {
+// takeOrigin names a source by the first of the files that its rows were handed on from; there are at most so many.
+func (s *source) takeOrigin(most int) {
+	first := s
+	for range most {
+		first = cmp.Or(first.origin, first)
+	}
+	if first != s {
+		s.file, s.name = s.name, first.name
+	}
+}
+
+// findRepeated notes the ids of rows that another source has too, and counts all rows of both.
+func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (rows, others int, err error) {
 	here := map[string]held{}
 	err = s.each(ctx, o, func(row *dataset.Row) error {
 		here[row.ID] = heldBy(row)
@@ -117,10 +140,11 @@ func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (r
 		return nil
 	}, dataset.Skip)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	found := map[string]bool{}
 	err = later.each(ctx, o, func(row *dataset.Row) error {
+		others++
 		if h, there := here[row.ID]; there && h.isIn(heldBy(row)) {
 			found[row.ID] = true
 		}
@@ -129,5 +153,5 @@ func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (r
 	if len(found) > 0 {
 		s.repeated = found
 	}
-	return rows, err
+	return rows, others, err
 }

@@ -39,6 +39,8 @@ type source struct {
 	first   *dataset.Row      // nil: there is none
 
 	repeated map[string]bool // ids of rows that are read from another source
+	origin   *source         // all of whose rows are read from this one, and no others; nil: none
+	file     string          // its own name, where it goes by that of its first origin
 	clipNote string          // what was cut of rows, or ""
 }
 
@@ -259,6 +261,9 @@ func (s *source) facts() []Fact {
 	facts := []Fact{}
 	add := func(name, format string, args ...any) {
 		facts = append(facts, Fact{name, fmt.Sprintf(format, args...)})
+	}
+	if s.file != "" {
+		add("File", "%s", s.file)
 	}
 	if r.Model != nil {
 		add("Model", "%s", r.Model.ID)

@@ -1,6 +1,7 @@
 """Makes the model for responses of what `erreval refine train` left in iterations/NN/model.
 
     python finish.py MODEL TRAIN TUNE_TAGGED OUT
+    python finish.py OUT TEST_FIGURES
 
 TRAIN are rows of prepare.py, TUNE_TAGGED others, tagged with MODEL by `erreval identify`. The manifest gets, all chosen on
 `tune`:
@@ -8,6 +9,10 @@ TRAIN are rows of prepare.py, TUNE_TAGGED others, tagged with MODEL by `erreval 
 - the types that are not judged: with an area below 0.70 then, fewer than 15 rows in both files, or than 5 in `tune`;
 - thresholds for all types together;
 and the languages, data, quality and probe rows with the graph's own logits.
+
+The second line puts the figures on `test` of the finished model into its manifest, so that `erreval identify` can say
+what not to rely on; TEST_FIGURES are `erreval meta labels --gold test.jsonl found.jsonl --taxonomy
+instruction-following --json`.
 """
 import hashlib
 import json
@@ -25,6 +30,8 @@ import metrics  # noqa: E402
 import window  # noqa: E402
 
 LEAST_AUC, LEAST_ROWS, LEAST_TUNE, LEAST_GAIN, FOLDS = 0.70, 15, 5, 0.02, 10
+# What figures on requests of the same kind do not show.
+LIMITS = {"Factuality": "it is judged by how a response reads, as the model knows no facts"}
 # Written for this project, so that the manifest holds no text of a data set.
 PROBES = [
     {"instruction": "How long does a soft-boiled egg take?", "response": "Put the egg into boiling water for six minutes, then cool it in cold water."},
@@ -122,6 +129,20 @@ def logits(folder, manifest, rows):
     return out
 
 
+def measured(out, figures):
+    """Adds the F1 of each judged label on `test`, and that of saying it of every row."""
+    path = pathlib.Path(out) / "manifest.json"
+    manifest, figures = json.loads(path.read_text()), json.loads(pathlib.Path(figures).read_text())
+    found = figures["predictions"][0]
+    for label in found["labels"]:
+        name, rows = label["label"], label["support"]
+        if name not in manifest.get("not_judged", []):
+            always = 2 * rows / (rows + found["counts"]["scored"])
+            manifest["quality"][name] |= {"test_rows": rows, "test_f1": round(label["f1"], 2), "test_always_f1": round(always, 2)}
+            manifest["quality"][name] |= {"limit": LIMITS[name]} if name in LIMITS else {}
+    path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
 def main(model, train, tune, out):
     model, out = pathlib.Path(model), pathlib.Path(out)
     train = [json.loads(line) for line in open(train, encoding="utf-8")]
@@ -163,4 +184,4 @@ def main(model, train, tune, out):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (measured if len(sys.argv) == 3 else main)(*sys.argv[1:])

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -78,7 +79,7 @@ type Workspace struct {
 // Open opens the workspace in dir. What a killed step had decided on is finished first.
 func Open(dir string) (*Workspace, error) {
 	data, err := regularfile.Read(filepath.Join(dir, ConfigFile), regularfile.Max)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s is no workspace: it has no %s; make one with: erreval refine init %[1]s --pool FILE",
 			dir, ConfigFile)
 	}

@@ -264,8 +264,7 @@ func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	var list *issues.List
 	err := d.analyse(ctx)
 	if err == nil && len(d.items) == 0 && len(d.Chosen.Where) > 0 {
-		err = exit.With(exit.Unfit, fmt.Errorf("no row of %s meets --where %s", d.Input,
-			strings.Join(d.whereTexts(), " and ")))
+		err = fmt.Errorf("no row of %s meets --where %s", d.Input, strings.Join(d.whereTexts(), " and "))
 	}
 	if err == nil {
 		list, err = d.group(ctx)

@@ -202,6 +202,9 @@ func (d *discovery) given(row *dataset.Row) (*issues.Finding, error) {
 	if d.Sentence == "" {
 		return discover.Recorded(row)
 	}
+	if row.IsPassed(d.Sentence) {
+		return &issues.Finding{Status: issues.None}, nil
+	}
 	raw, ok := row.Get(d.Sentence)
 	if !ok {
 		return nil, exit.With(exit.Usage, report.NoColumn("--sentence", row, d.Sentence))
@@ -241,7 +244,7 @@ func writeBeside(list *issues.List, output string, record *runrecord.Record) err
 }
 
 func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
-	n, at, isChosen := 0, 0, d.chooser()
+	n, at, said, isChosen := 0, 0, false, d.chooser()
 	return d.Rows.Read(ctx, d.Process, d.Input, func(ctx context.Context, _ string,
 		read func() (*dataset.Row, error)) error {
 		for row, err := range dataset.Rows(ctx, read, out.Reject) {
@@ -252,6 +255,10 @@ func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
 				return err
 			}
 			n++
+			if own := row.OwnText(issues.Column); own != "" && !said {
+				said = true
+				d.Process.Note([]string{own})
+			}
 			if ok, err := isChosen(row); err != nil {
 				return err
 			} else if !ok || at == len(d.items) {

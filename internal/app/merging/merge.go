@@ -99,6 +99,10 @@ func (m *merger) readRecords(paths []string) error {
 			return fmt.Errorf("%s is not finished: there is %s; finish it with --resume", path, dataset.PartialPath(path))
 		}
 		record, err := runrecord.Read(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: nothing says how it was made: there is no %s; what is merged are outputs of one command, "+
+				"with their records beside them", path, runrecord.Path(path))
+		}
 		if err != nil {
 			return fmt.Errorf("%s: nothing says how it was made: %w", path, err)
 		}

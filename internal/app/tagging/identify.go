@@ -33,6 +33,8 @@ type Identify struct {
 	// prints the summary as JSON, on standard output unless rows go there
 	JSON  bool
 	Table func(*dataset.Row, *dataset.Diagnosis) error // shows a row, or nil
+
+	weak []string // of the summary
 }
 
 // all runs the stage, and prints the summary. spent completes the summary of a language model; nil for the local one.
@@ -119,7 +121,7 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 	sum := &report.Tagging{Rows: c[run.CountRows], Tagged: c[run.CountTagged], Untagged: c[run.CountUntagged],
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		Resumed: res.Resumed, Seconds: seconds, RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
-		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}}
+		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: i.weak}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
 			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})

@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
@@ -152,6 +153,10 @@ func (i *Identify) Local(ctx context.Context, l *Local) error {
 		options.Verifier = &runrecord.Artefact{ID: v.Model.Manifest.ID(), SHA256: v.Model.SHA256}
 	}
 	s.Options = options
+	for _, text := range l.Model.Manifest.WeakLabels() {
+		i.weak = append(i.weak, fmt.Sprintf("%s; see erreval models info %s --taxonomy %s", text, words.Quote(l.o.Model),
+			i.Taxonomy.Name))
+	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		// The first interruption ends the reading; what is in flight is finished and kept.
 		ctx = context.WithoutCancel(ctx)
