@@ -52,7 +52,7 @@ func (t turn) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// toolCall is a call of a tool as OpenAI writes it, with a function, or as the part of a turn that Anthropic makes of it.
+// toolCall is a call of a tool as OpenAI writes it, with a function, or as Anthropic does, a part of a turn.
 type toolCall struct {
 	Type     string          `json:"type"`
 	Name     string          `json:"name"`

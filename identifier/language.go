@@ -172,25 +172,25 @@ var functionWords = map[string]string{
 		"she they i his her at this be has had have an do in a or as on not can you your my me we our will " +
 		"would should could if there give write make some any all one about into than then them their no but " +
 		"so",
-	"fr": "comment c l il mon ma le en la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment " +
-		"se je vous moi un pas nous ne",
-	"de": "die es noch auch bei der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu " +
-		"von im sich für des sie wo ich mir bitte kann wir",
-	"es": "como hay cuesta el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue desde cuántas un " +
-		"puedes mi",
-	"it": "come dove mio mia l la c il gli che chi della delle nel nella quale quali dove quando per una si è fu di più suo nei un mi " +
-		"puoi scrivi",
+	"fr": "comment c l il mon ma le en la les des du une est et dans qui que quel quelle pour avec sur été " +
+		"ont aux ce cette son où comment se je vous moi un pas nous ne",
+	"de": "die es noch auch bei der das und ist wurde nicht mit dem den ein eine einen auf wer welche " +
+		"welcher welchem wie viele zu von im sich für des sie wo ich mir bitte kann wir",
+	"es": "como hay cuesta el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue " +
+		"desde cuántas un puedes mi",
+	"it": "come dove mio mia l la c il gli che chi della delle nel nella quale quali dove quando per una si " +
+		"è fu di più suo nei un mi puoi scrivi",
 	"pt": "como o os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
-	"nl": "nog ook bij het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op deze wat der er " +
-		"hun ik kun mij je",
+	"nl": "nog ook bij het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op deze " +
+		"wat der er hun ik kun mij je",
 	"pl": "i w z się na nie jest że jak do od po czy który która które kto co gdzie kiedy dlaczego ile był była było " +
 		"przez dla oraz przy są tym jego jej mi",
 	"cs": "a v se na je že jak do od po který která které kdo co kde kdy proč kolik byl byla bylo pro při jsou jeho " +
 		"její z mi ve si",
 	"sv": "och att det som en ett är av på med för den till inte var vad vem när hur varför vilken vilket från har " +
 		"hade jag du kan mig de sin",
-	"da": "og at det som en et er af på med for den til ikke var hvad hvem hvornår hvor hvordan hvorfor hvilken hvilket " +
-		"fra har havde jeg du kan mig de sin blev",
+	"da": "og at det som en et er af på med for den til ikke var hvad hvem hvornår hvor hvordan hvorfor " +
+		"hvilken hvilket fra har havde jeg du kan mig de sin blev",
 	"fi": "ja on ei oli että mikä mitä kuka missä milloin miten miksi kuinka joka hän se ne myös mutta kun ovat " +
 		"tämä voit minulle",
 	"ro": "și în de la cu pe nu este a fost care cine ce unde când cum câte din pentru o un mai sunt se lui ei îmi să " +
@@ -206,16 +206,17 @@ var functionWords = map[string]string{
 // tellingWords are words of short questions that English does not have: one of them is enough where no English word
 // stands beside it.
 var tellingWords = map[string]string{
-	"fr": "combien pourquoi quand quel quelle quels quelles où qui quoi lequel laquelle faut peut peux puis avez êtes vous " +
-		"sont cette ça je qu",
-	"de": "wann warum wieso weshalb wer wem wen wie woher wohin womit wofür welche welcher welches welchen welchem ist sind " +
-		"wird werden gibt kostet habt haben kann kannst können muss darf ich nicht mein meine meinen",
-	"es": "¿ cuánto cuánta cuántos cuántas cuándo dónde adónde cómo qué quién quiénes cuál cuáles cuanto cuantos cuando donde " +
-		"quien cual puedo puedes tengo tienes tienen está están",
-	"it": "quanto quanta quanti quante quando perché quale quali qual cosa posso puoi può è sono avete siete questo questa " +
-		"anche",
-	"pt": "quanto quanta quantos quantas quando onde quem qual quais você vocês não há é são está posso preciso pode meu " +
-		"minha",
+	"fr": "combien pourquoi quand quel quelle quels quelles où qui quoi lequel laquelle faut peut peux puis " +
+		"avez êtes vous sont cette ça je qu",
+	"de": "wann warum wieso weshalb wer wem wen wie woher wohin womit wofür welche welcher welches welchen " +
+		"welchem ist sind wird werden gibt kostet habt haben kann kannst können muss darf ich nicht mein " +
+		"meine meinen",
+	"es": "¿ cuánto cuánta cuántos cuántas cuándo dónde adónde cómo qué quién quiénes cuál cuáles cuanto " +
+		"cuantos cuando donde quien cual puedo puedes tengo tienes tienen está están",
+	"it": "quanto quanta quanti quante quando perché quale quali qual cosa posso puoi può è sono avete " +
+		"siete questo questa anche",
+	"pt": "quanto quanta quantos quantas quando onde quem qual quais você vocês não há é são está posso " +
+		"preciso pode meu minha",
 	"nl": "hoeveel wanneer waarom waar waarheen welke wie zijn heb hebben heeft mijn jullie moet mag ik geen het",
 }
 
@@ -225,8 +226,8 @@ var alsoEnglish = map[string]string{
 	"nl": "is in of me we had",
 }
 
-// lexicon has the function words of the languages that a model reads, and of others. A telling word has the weight 2, one
-// that is English, too, 0.
+// lexicon has the function words of the languages that a model reads, and of others. A telling word has the weight 2,
+// one that is English, too, 0.
 type lexicon struct {
 	own    []map[string]int
 	others map[whatlanggo.Lang]map[string]int

@@ -31,8 +31,8 @@ type merged struct {
 	begun  []filling
 }
 
-// readMerged reads the merged ranges of a sheet, which its part has behind all rows. It stops at what is damaged: whoever
-// reads the rows says so.
+// readMerged reads the merged ranges of a sheet, which its part has behind all rows. It stops at what is damaged:
+// whoever reads the rows says so.
 func (b *workbook) readMerged(part string) (*merged, error) {
 	in, err := b.openPart(part)
 	if err != nil {

@@ -26,15 +26,14 @@ type Merge struct {
 	Random int    `json:"random"` // rows added to those of random slices
 	Auto   int    `json:"auto"`   // rows added without a reviewer
 	// of the added rows, those that somebody decided after reviewers differed
-	Resolved  int            `json:"resolved"`
-	Single    int            `json:"single"`              // of the added rows, those that one reviewer alone decided
-	Marked    int            `json:"marked"`              // items on which reviewers differ, decided by a mark
-	Labels    map[string]int `json:"labels"`              // added rows with each label
-	Skipped   []string       `json:"skipped,omitempty"`   // items that nobody decided
-	Missing   []string       `json:"missing,omitempty"`   // items, control rows included, that nobody answered
-	Conflicts []Conflict     `json:"conflicts,omitempty"` // items that reviewers answered differently
-	// of Conflicts, those of items that were merged before; they keep their labels until somebody decides
-	Late      int                 `json:"late,omitempty"`
+	Resolved  int                 `json:"resolved"`
+	Single    int                 `json:"single"`              // of the added rows, those that one reviewer alone decided
+	Marked    int                 `json:"marked"`              // items on which reviewers differ, decided by a mark
+	Labels    map[string]int      `json:"labels"`              // added rows with each label
+	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
+	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
+	Conflicts []Conflict          `json:"conflicts,omitempty"` // items that reviewers answered differently
+	Late      int                 `json:"late,omitempty"`      // of Conflicts, items merged before: they keep their labels
 	Reviewers []Reviewer          `json:"reviewers"`           // by name
 	Agreement *Agreement          `json:"agreement,omitempty"` // absent without an item that two decided
 	Decided   map[string][]string `json:"decided"`             // item to labels, of the rows that this merge adds
@@ -195,8 +194,8 @@ func (g *gathered) recall() {
 		if !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels) {
 			continue
 		}
-		g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge back "+
-			"with refine undo and merge all files at once", a.Reviewer, a.says(), says(labels))
+		g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
+			"back with refine undo and merge all files at once", a.Reviewer, a.says(), says(labels))
 	}
 	for k, a := range stored {
 		if g.answers[k] == nil {

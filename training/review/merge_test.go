@@ -164,8 +164,8 @@ func TestMergeAgain(t *testing.T) {
 	}
 }
 
-// TestMergeLate: answers to merged rows count for the agreement; where one differs somebody decides, be it for the labels
-// that the row has.
+// TestMergeLate: answers to merged rows count for the agreement; where one differs somebody decides, be it for the
+// labels that the row has.
 func TestMergeLate(t *testing.T) {
 	f := wallBatch(t)
 	decision := func(label string) []Answer {
