@@ -16,6 +16,7 @@ const columnMessages = "messages"
 type turn struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"` // a text, or a list of parts of which some have one; null in calls of tools
+	Calls   json.RawMessage `json:"tool_calls"`
 }
 
 // parseChat reads a list of turns; nil is none.
@@ -49,6 +50,75 @@ func (t turn) text() string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// toolCall is a call of a tool as OpenAI writes it, with a function, or as Anthropic does, a part of a turn.
+type toolCall struct {
+	Type     string          `json:"type"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // JSON in a text
+	} `json:"function"`
+}
+
+// String is what a call says, such as search({"q":"x"}).
+func (c toolCall) String() string {
+	raw := c.Input
+	if len(raw) == 0 {
+		raw = c.Function.Arguments
+	}
+	arguments := string(raw)
+	_ = json.Unmarshal(raw, &arguments) // else they are JSON as they stand
+	return cmp.Or(c.Function.Name, c.Name) + "(" + arguments + ")"
+}
+
+// calls are the tools that a turn calls.
+func (t turn) calls() []toolCall {
+	var calls, parts []toolCall
+	if json.Unmarshal(t.Calls, &calls) != nil {
+		calls = nil
+	}
+	if json.Unmarshal(t.Content, &parts) != nil {
+		return calls
+	}
+	return append(calls, slices.DeleteFunc(parts, func(p toolCall) bool { return p.Type != "tool_use" })...)
+}
+
+// callsAlone tells whether a turn calls tools and says nothing.
+func (t turn) callsAlone() bool { return t.text() == "" && len(t.calls()) > 0 }
+
+// results are what tools replied, where the turn of the user has that, as Anthropic writes it.
+func (t turn) results() (results []string) {
+	var parts []struct {
+		turn
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(t.Content, &parts) != nil {
+		return nil
+	}
+	for _, p := range parts {
+		if p.Type == "tool_result" {
+			results = append(results, p.text())
+		}
+	}
+	return results
+}
+
+// lines are a turn as the input of a later one has it.
+func (t turn) lines() (lines []string) {
+	for _, result := range t.results() {
+		lines = append(lines, "tool: "+result)
+	}
+	text, calls := t.text(), t.calls()
+	if text != "" || len(lines)+len(calls) == 0 {
+		lines = append(lines, t.Role+": "+text)
+	}
+	for _, c := range calls {
+		lines = append(lines, fmt.Sprintf("%s calls %s", t.Role, c))
+	}
+	return lines
 }
 
 // isChatField tells whether a conversation has a field: the response, or what it answers.
@@ -92,6 +162,8 @@ func (c *conversation) text(field string) (string, error) {
 	switch response, _ := isChatField(field); {
 	case response && c.last < 0:
 		return "", fmt.Errorf("the conversation has no turn of the assistant, which the %s would be", field)
+	case response && c.turns[c.last].callsAlone():
+		return "", fmt.Errorf("the last turn of the assistant only calls tools and has no text, which the %s would be", field)
 	case response:
 		return c.turns[c.last].text(), nil
 	case c.last >= 0:
@@ -104,16 +176,17 @@ func (c *conversation) text(field string) (string, error) {
 // goes on behind the assistant's last turn is input as a whole; else these turns are left out, which Notes says.
 func (r *Reader) chatText(row *Row, field string, c *conversation) (string, error) {
 	column, _, _ := r.findField(row, field)
+	toolsAlone := c.last >= 0 && c.turns[c.last].callsAlone()
 	isResponse := func(other string) bool {
 		response, _ := isChatField(other)
 		name, _, _ := r.findField(row, other)
 		return response && name == column
 	}
 	switch {
-	case !c.goesOn():
+	case !c.goesOn() && !toolsAlone:
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
-	case r.turnsLeftOut == "":
+	case r.turnsLeftOut == "" && !toolsAlone:
 		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
 	}
 	return c.text(field)
@@ -131,11 +204,12 @@ func LastTurn(input string) string {
 
 // inputText is the last turn of the user, and behind it all turns before the response where there are several.
 func inputText(turns []turn) string {
-	lines, last := make([]string, len(turns)), ""
-	for i, t := range turns {
-		lines[i] = t.Role + ": " + t.text()
-		if t.Role == "user" {
-			last = t.text()
+	var lines []string
+	last := ""
+	for _, t := range turns {
+		lines = append(lines, t.lines()...)
+		if text := t.text(); t.Role == "user" && (text != "" || len(t.results()) == 0) {
+			last = text
 		}
 	}
 	if len(turns) == 1 && last != "" {

@@ -19,6 +19,11 @@ func TestChat(t *testing.T) {
 		hello  = `{"role":"assistant","content":"Hello!"}`
 		asks   = `{"role":"user","content":[{"type":"text","text":"Who built it?"},{"type":"image_url","image_url":{"url":"x"}}]}`
 		says   = `{"role":"assistant","content":"A mason."}`
+		calls  = `{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"find","arguments":"{\"q\":1}"}},{"function":{"name":"now"}}]}`
+		tool   = `{"role":"tool","tool_call_id":"c1","content":"a mason"}`
+		uses   = `{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","name":"find","input":{"q":1}}]}`
+		result = `{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"a mason"}]},{"type":"tool_result","content":"x"}]}`
+		useOne = `{"role":"assistant","content":[{"type":"tool_use","name":"find","input":{}}]}`
 		choice = `"choices":[{"index":0,"message":{"role":"assistant","content":"A mason."}}]`
 	)
 	chat := func(turns ...string) string { return `{"messages":[` + strings.Join(turns, ",") + `]}` }
@@ -31,6 +36,16 @@ func TestChat(t *testing.T) {
 		"several turns":         {chat(system, first, hello, asks, says), nil, "A mason.|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Hello.\nassistant: Hello!\nuser: Who built it?"},
 		"turns behind it":       {chat(asks, says, first), nil, "A mason.|Who built it?"},
 		"history, own response": {`{"messages":[` + asks + "," + says + "," + first + `],"response":"R"}`, nil, "R|Hello.\n\nThe whole conversation:\nuser: Who built it?\nassistant: A mason.\nuser: Hello."},
+		"calls of tools": {chat(first, calls, tool, says), nil, "A mason.|Hello.\n\nThe whole conversation:\nuser: Hello.\n" +
+			`assistant calls find({"q":1})` + "\nassistant calls now()\ntool: a mason"},
+		"parts that call tools": {chat(first, uses, result, says), nil, "A mason.|Hello.\n\nThe whole conversation:\nuser: Hello.\n" +
+			"assistant: I look.\n" + `assistant calls find({"q":1})` + "\ntool: a mason\ntool: x"},
+		"text beside a call": {chat(first, uses), nil, "I look.|Hello."},
+		"calls alone":        {chat(first, says, asks, calls), nil, "the last turn of the assistant only calls tools and has no text, which the response would be"},
+		"parts, calls alone": {chat(first, useOne, result), nil, "the last turn of the assistant only calls tools and has no text, which the response would be"},
+		"calls, own response": {`{"messages":[` + first + "," + useOne + `],"response":"R"}`, nil,
+			"R|Hello.\n\nThe whole conversation:\nuser: Hello.\nassistant calls find({})"},
+		"calls of another kind": {chat(`{"role":"user","content":"a","tool_calls":7}`, says), nil, "A mason.|a"},
 		"no user":               {chat(system, says), nil, "A mason.|system: Be short."},
 		"own response":          {`{"messages":[` + first + `],"response":"R"}`, nil, "R|Hello."},
 		"prompt is a chat":      {`{"prompt":[` + system + "," + asks + `],"output":"R"}`, nil, "R|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Who built it?"},
@@ -121,6 +136,7 @@ func TestTurnsLeftOut(t *testing.T) {
 func FuzzChat(f *testing.F) {
 	f.Add(`[{"role":"user","content":"a"},{"role":"assistant","content":[{"text":"b"}]}]`, "messages.0.content")
 	f.Add(`{"a":[1,null,{"b":""}]}`, "messages.a.2.b")
+	f.Add(`[{"role":"assistant","tool_calls":[{"function":{"arguments":{}}}]},{"role":"user","content":[{"type":"tool_result"}]}]`, "")
 	f.Add(`null`, "messages..")
 	f.Fuzz(func(t *testing.T, value, path string) {
 		row, err := RowOf(map[string]any{})

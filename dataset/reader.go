@@ -195,6 +195,7 @@ type Reader struct {
 	repeated    int        // rows whose given id came before
 	firstRepeat string     // where that was first, for Notes
 	clipped     int        // rows that were cut
+	likelyIDs   []likelyID // columns that may be the id, for Notes
 
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
 }
@@ -275,6 +276,9 @@ func (r *Reader) Notes() []string {
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
+	if len(r.likelyIDs) > 0 && r.rows > 1 {
+		notes = append(notes, r.file+": "+r.likelyIDNote())
+	}
 	if r.turnsLeftOut != "" {
 		notes = append(notes, r.file+": turns behind the last one of the assistant are left out, as in "+r.turnsLeftOut)
 	}
@@ -297,7 +301,13 @@ func (r *Reader) Columns() map[string]string {
 }
 
 // Close frees what reading took; what the reader reads from stays open, unless it opened it itself.
-func (r *Reader) Close() error { return errors.Join(r.in.close(), r.ids.Close()) }
+func (r *Reader) Close() error {
+	err := errors.Join(r.in.close(), r.ids.Close())
+	for _, l := range r.likelyIDs {
+		err = errors.Join(err, l.seen.Close())
+	}
+	return err
+}
 
 // text is the record as it stands in the file, or its columns as an object.
 func (rec *record) text() []byte {
@@ -322,7 +332,7 @@ func (r *Reader) makeRow(rec record) (*Row, error) {
 			return nil, err
 		}
 	}
-	return row, r.setID(row)
+	return row, errors.Join(r.watchLikelyIDs(row), r.setID(row))
 }
 
 func (r *Reader) fieldText(row *Row, field string) (string, error) {

@@ -63,6 +63,7 @@ func (r *Reader) findIDColumns(first *Row) error {
 func (r *Reader) takeSpelledID(first *Row) {
 	i := slices.IndexFunc(first.Columns(), func(c string) bool { return strings.EqualFold(c, ColumnID) })
 	if i < 0 {
+		r.findLikelyIDs(first)
 		return
 	}
 	r.id = []string{first.Columns()[i]}

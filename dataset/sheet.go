@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/dataset/xlsx"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -19,6 +20,8 @@ type sheet struct {
 	in     *xlsx.Reader
 	header map[int]int // column of the sheet that has a name, to its place in flat
 	place  string      // of the header
+	head   int         // its row
+	merged int         // cells that were filled as they are merged with one above them
 	flat   *flatHeader
 	ahead  []sheetRow // read already, but not given out
 	said   []string
@@ -62,13 +65,13 @@ func (s *sheet) readHeader(o Options) error {
 	if at > 0 {
 		s.said = []string{fmt.Sprintf("the header is row %d; what stands above it is left out", head.number)}
 	}
-	s.place = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName())
+	s.place, s.head = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName()), head.number
 	var names []string
 	for _, c := range head.cells {
-		if c.Err != nil {
+		if c.Err != nil && c.Merged == 0 {
 			return fmt.Errorf("the header in row %d: %w", head.number, c.Err)
 		}
-		if name := cellText(value(c.Value)); name != "" {
+		if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
 			s.header[c.Column], names = len(names), append(names, name)
 		}
 	}
@@ -86,7 +89,7 @@ func (s *sheet) findHeader(o Options) int {
 		var names []string
 		row := s.peek(i)
 		for _, c := range row.cells {
-			if name := cellText(value(c.Value)); name != "" {
+			if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
 				names, left = append(names, name), left-len(name)
 			}
 		}
@@ -135,10 +138,13 @@ func (s *sheet) next() (record, error) {
 	for _, c := range row.cells {
 		i, named := s.header[c.Column]
 		switch {
+		case c.Merged > 0 && (!named || c.Merged <= s.head):
+			continue
 		case c.Err != nil:
 			fault = c.Err
 		case named:
 			values[i] = c.Value
+			s.merged += min(c.Merged, 1)
 		case c.Value != nil && c.Value != "":
 			rec.err = fmt.Errorf("the cell %s stands under no column name; write one in the header, or empty it",
 				xlsx.CellName(c.Column, row.number))
@@ -163,7 +169,13 @@ func (s *sheet) raw(values []any) []byte {
 	return appendObject(nil, columns)
 }
 
-func (s *sheet) notes() []string { return append(s.in.Notes(), s.said...) }
+func (s *sheet) notes() []string {
+	notes := append(s.in.Notes(), s.said...)
+	if s.merged > 0 {
+		notes = append(notes, "merged cells are filled: "+words.Plural(s.merged, "cell", "cells"))
+	}
+	return notes
+}
 
 func (s *sheet) close() error { return s.in.Close() }
 

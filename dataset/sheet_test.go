@@ -2,7 +2,10 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +51,41 @@ func TestSheets(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestMergedCells: what people merged over rows is in all of them, and no title or header becomes a row's value.
+func TestMergedCells(t *testing.T) {
+	titles, head := []any{"Pilot", nil, nil, nil, "of it"}, []any{"Nr", "passage", "question", "answer", "system"}
+	data := workbookOf(t, func(f *excelize.File) error {
+		err := putSheets(f, [][][]any{{titles, {}, head, {1, "p1", "q1", "a", "A"}, {2, nil, "q2", "a"}, {3, "p3", "q3", "a"}}})
+		for _, merge := range [][2]string{{"A1", "C1"}, {"E1", "E2"}, {"B4", "B5"}, {"D3", "D9"}, {"E4", "E6"}} {
+			err = errors.Join(err, f.MergeCell("Sheet1", merge[0], merge[1]))
+		}
+		return err
+	})
+	r, err := NewSource(bytes.NewReader(data), "in.xlsx", Options{Taxonomy: questions(t), Format: Format{Name: XLSX}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		system, _ := row.Get("system")
+		got = append(got, strings.Join(row.Values, " ")+" "+string(system))
+	}
+	want := []string{`q1  p1 "A"`, `q2  p1 "A"`, `q3  p3 "A"`}
+	if notes := strings.Join(r.Notes(), "|"); !slices.Equal(got, want) ||
+		!strings.Contains(notes, "merged cells are filled: 3 cells") || !strings.Contains(notes, "the header is row 3") {
+		t.Errorf("got %q, want %q\nnotes %s", got, want, notes)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

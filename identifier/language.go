@@ -172,25 +172,25 @@ var functionWords = map[string]string{
 		"she they i his her at this be has had have an do in a or as on not can you your my me we our will " +
 		"would should could if there give write make some any all one about into than then them their no but " +
 		"so",
-	"fr": "le en la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment " +
-		"se je vous moi un pas nous ne",
-	"de": "der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu " +
-		"von im sich für des sie wo ich mir bitte kann wir",
-	"es": "el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue desde cuántas un " +
-		"puedes mi",
-	"it": "il gli che chi della delle nel nella quale quali dove quando per una si è fu di i più suo nei un mi " +
-		"puoi scrivi",
-	"pt": "os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
-	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er " +
-		"hun ik kun mij je",
+	"fr": "comment c l il mon ma le en la les des du une est et dans qui que quel quelle pour avec sur été " +
+		"ont aux ce cette son où comment se je vous moi un pas nous ne",
+	"de": "die es noch auch bei der das und ist wurde nicht mit dem den ein eine einen auf wer welche " +
+		"welcher welchem wie viele zu von im sich für des sie wo ich mir bitte kann wir",
+	"es": "como hay cuesta el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue " +
+		"desde cuántas un puedes mi",
+	"it": "come dove mio mia l la c il gli che chi della delle nel nella quale quali dove quando per una si " +
+		"è fu di più suo nei un mi puoi scrivi",
+	"pt": "como o os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
+	"nl": "nog ook bij het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op deze " +
+		"wat der er hun ik kun mij je",
 	"pl": "i w z się na nie jest że jak do od po czy który która które kto co gdzie kiedy dlaczego ile był była było " +
 		"przez dla oraz przy są tym jego jej mi",
 	"cs": "a v se na je že jak do od po který která které kdo co kde kdy proč kolik byl byla bylo pro při jsou jeho " +
 		"její z mi ve si",
 	"sv": "och att det som en ett är av på med för den till inte var vad vem när hur varför vilken vilket från har " +
 		"hade jag du kan mig de sin",
-	"da": "og at det som en et er af på med for den til ikke var hvad hvem hvornår hvor hvordan hvorfor hvilken hvilket " +
-		"fra har havde jeg du kan mig de sin blev",
+	"da": "og at det som en et er af på med for den til ikke var hvad hvem hvornår hvor hvordan hvorfor " +
+		"hvilken hvilket fra har havde jeg du kan mig de sin blev",
 	"fi": "ja on ei oli että mikä mitä kuka missä milloin miten miksi kuinka joka hän se ne myös mutta kun ovat " +
 		"tämä voit minulle",
 	"ro": "și în de la cu pe nu este a fost care cine ce unde când cum câte din pentru o un mai sunt se lui ei îmi să " +
@@ -203,20 +203,46 @@ var functionWords = map[string]string{
 	"vi": "và của là có không cho được một các những này đó ở với khi nào ai gì sao bao nhiêu trong người đã tôi bạn",
 }
 
-// lexicon has the function words of the languages that a model reads, and of others.
+// tellingWords are words of short questions that English does not have: one of them is enough where no English word
+// stands beside it.
+var tellingWords = map[string]string{
+	"fr": "combien pourquoi quand quel quelle quels quelles où qui quoi lequel laquelle faut peut peux puis " +
+		"avez êtes vous sont cette ça je qu",
+	"de": "wann warum wieso weshalb wer wem wen wie woher wohin womit wofür welche welcher welches welchen " +
+		"welchem ist sind wird werden gibt kostet habt haben kann kannst können muss darf ich nicht mein " +
+		"meine meinen",
+	"es": "¿ cuánto cuánta cuántos cuántas cuándo dónde adónde cómo qué quién quiénes cuál cuáles cuanto " +
+		"cuantos cuando donde quien cual puedo puedes tengo tienes tienen está están",
+	"it": "quanto quanta quanti quante quando perché quale quali qual cosa posso puoi può è sono avete " +
+		"siete questo questa anche",
+	"pt": "quanto quanta quantos quantas quando onde quem qual quais você vocês não há é são está posso " +
+		"preciso pode meu minha",
+	"nl": "hoeveel wanneer waarom waar waarheen welke wie zijn heb hebben heeft mijn jullie moet mag ik geen het",
+}
+
+// alsoEnglish are function words that are English ones, too, by the other language: they speak for neither of the two.
+var alsoEnglish = map[string]string{
+	"fr": "a as me on", "de": "was in an so am will", "es": "a me no", "it": "a i in", "pt": "a as do no me",
+	"nl": "is in of me we had",
+}
+
+// lexicon has the function words of the languages that a model reads, and of others. A telling word has the weight 2,
+// one that is English, too, 0.
 type lexicon struct {
-	own    []map[string]bool
-	others map[whatlanggo.Lang]map[string]bool
+	own    []map[string]int
+	others map[whatlanggo.Lang]map[string]int
 }
 
 // newLexicon is nil where the words of a language that the model reads are not known.
 func newLexicon(read map[whatlanggo.Lang]bool) *lexicon {
-	l := &lexicon{others: map[whatlanggo.Lang]map[string]bool{}}
+	l := &lexicon{others: map[whatlanggo.Lang]map[string]int{}}
 	for code, text := range functionWords {
 		lang, _ := languageOf(code)
-		set := map[string]bool{}
-		for word := range strings.FieldsSeq(text) {
-			set[word] = true
+		set := map[string]int{}
+		for weight, words := range []string{alsoEnglish[code], text, tellingWords[code]} {
+			for word := range strings.FieldsSeq(words) {
+				set[word] = weight
+			}
 		}
 		if read[lang] {
 			l.own = append(l.own, set)
@@ -230,36 +256,47 @@ func newLexicon(read map[whatlanggo.Lang]bool) *lexicon {
 	return l
 }
 
-// otherLanguage names the language of which a short text has at least two function words, and by margin more than of
-// each language that the model reads, but where it has none of these; "" where there is none.
+// otherLanguage names the language of which a short text has at least two function words, or a telling one, and by
+// margin more than of each language that the model reads, but where it has none of these; "" where there is none.
 func (l *lexicon) otherLanguage(text string, margin int) string {
 	if l == nil {
 		return ""
 	}
-	found := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) // so that hexadecimal numbers have no words
+	text = strings.ReplaceAll(strings.ToLower(text), "¿", " ¿ ")
+	found := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '¿' // so that hexadecimal numbers have no words
 	})
-	count := func(set map[string]bool) (n int) {
-		for _, word := range found {
-			if set[word] {
-				n++
-			}
-		}
-		return n
-	}
 	most, name := 1, ""
-	for _, set := range l.own {
-		if own := count(set); own > 0 {
-			most = max(most, own+margin-1)
-		}
-	}
 	for lang, set := range l.others {
-		switch n := count(set); {
-		case n > most:
+		n, least := l.count(found, set, margin)
+		switch {
+		case n > max(most, least):
 			most, name = n, lang.String()
-		case n == most && name != "" && lang.String() < name: // the same one each time
+		case n == most && n > least && name != "" && lang.String() < name: // the same one each time
 			name = lang.String()
 		}
 	}
 	return name
+}
+
+// count gives how much of a text's words is of another language, and what that has to exceed.
+func (l *lexicon) count(found []string, other map[string]int, margin int) (n, least int) {
+	own, telling := 0, 0
+	for _, set := range l.own {
+		words := 0
+		for _, word := range found {
+			if weight, known := other[word]; set[word] > 0 && (weight > 0 || !known) {
+				words++
+			}
+		}
+		own = max(own, words)
+	}
+	for _, word := range found {
+		n += min(other[word], 1)
+		telling += max(other[word]-1, 0)
+	}
+	if own > 0 {
+		return n, max(1, own+margin-1)
+	}
+	return n + telling, 1
 }

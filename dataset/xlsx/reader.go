@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Options say what is read.
@@ -34,6 +35,7 @@ type Cell struct {
 	Column int   // from 0
 	Value  any   // a string, a json.RawMessage with a number or true or false; nil for an empty cell and where Err is set
 	Err    error // why the cell cannot be read
+	Merged int   // row of the cell that this one has Value and Err of, as both are merged; 0: they are its own
 }
 
 // Reader reads one sheet of a workbook, row by row.
@@ -47,7 +49,8 @@ type Reader struct {
 	sheet  int  // place of the sheet at hand
 	named  bool // it is the one that Options names
 	row    int  // 1-based
-	merged int
+	merged *merged
+	ranges int // of merged cells, met behind the rows
 }
 
 // rawCell is a cell's text with its type as in the file.
@@ -71,7 +74,7 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	s := &Reader{book: book, named: o.Sheet != "", max: limit}
 	i, err := book.sheetIndex(o.Sheet)
 	if err == nil {
-		err = s.openSheet(i)
+		err = s.startSheet(i)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -79,12 +82,23 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	return s, nil
 }
 
+// startSheet opens a sheet of which all rows are read.
+func (s *Reader) startSheet(i int) error {
+	ranges, err := s.book.readMerged(s.book.parts[i])
+	if err == nil {
+		err = s.openSheet(i)
+	}
+	s.merged = ranges
+	return err
+}
+
+// openSheet opens a sheet, whose merged cells stay as they are in the file.
 func (s *Reader) openSheet(i int) error {
 	in, err := s.book.openPart(s.book.parts[i])
 	if err != nil {
 		return err
 	}
-	s.sheet, s.row, s.merged = i, 0, 0
+	s.sheet, s.row, s.ranges, s.merged = i, 0, 0, &merged{}
 	s.part, s.meter = in, newMeter(in, "row", s.max)
 	s.dec = xml.NewDecoder(s.meter)
 	return nil
@@ -98,7 +112,7 @@ func (s *Reader) NextSheet() (bool, error) {
 	err := s.part.Close()
 	s.part = nil
 	if err == nil {
-		err = s.openSheet(s.sheet + 1)
+		err = s.startSheet(s.sheet + 1)
 	}
 	return err == nil, err
 }
@@ -137,7 +151,7 @@ func (s *Reader) Next() ([]Cell, error) {
 			return nil, err
 		}
 		if start.Name.Local == "mergeCell" {
-			s.merged++
+			s.ranges++
 			continue
 		}
 		s.left = s.max
@@ -154,10 +168,14 @@ func (s *Reader) Next() ([]Cell, error) {
 			return nil, &RowError{&bounded.TooLongError{Max: s.max}}
 		case len(cells) > maxColumns:
 			return nil, &RowError{bounded.ErrColumns}
+		case !filled:
+			continue
 		}
-		if filled {
-			return cells, nil
+		cells, size := s.merged.fill(s.row, s.max, cells)
+		if size > s.left {
+			return nil, &RowError{&bounded.TooLongError{Max: s.max}}
 		}
+		return cells, nil
 	}
 }
 
@@ -370,9 +388,9 @@ func (s *Reader) Notes() []string {
 		notes = append(notes, fmt.Sprintf("reading the sheet %q%s; the workbook also has %q (--sheet names another)",
 			s.book.names[s.sheet], why, others))
 	}
-	if s.merged > 0 {
-		notes = append(notes, fmt.Sprintf("%d merged ranges: only the first cell of each has its value; "+
-			"unmerge them and fill the others in Excel", s.merged))
+	if n := s.ranges - s.merged.known; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s not filled: only the first cell of each has its value; unmerge them "+
+			"and fill the others in Excel", words.Plural(n, "merged range is", "merged ranges are")))
 	}
 	return notes
 }

@@ -146,8 +146,9 @@ func TestNotes(t *testing.T) {
 				f.SetActiveSheet(i)
 				return errors.Join(err, f.SetSheetVisible("Sheet1", false, true))
 			}),
-		"1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel": excel(t,
-			func(f *excelize.File) error { return f.MergeCell("Sheet1", "C1", "C2") }),
+		"1 merged range is not filled: only the first cell of each has its value; unmerge them and fill the others in Excel": excel(t,
+			func(f *excelize.File) error { return f.MergeCell("Sheet1", "B1", "C1") }),
+		"": excel(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C1", "C2") }),
 		"the workbook has macros; they are not run, and not kept in outputs": zipOf(t,
 			append(partsWith(""), "xl/vbaProject.bin", "x")...),
 	} {
@@ -247,6 +248,7 @@ func TestUnwritable(t *testing.T) {
 // order, cells within a sheet, values of the types that Cell names.
 func FuzzSheet(f *testing.F) {
 	f.Add(`<row r="1"><c r="A1" t="inlineStr"><is><t>question</t></is></c><c t="str"><v>answer</v></c></row><row><c r="B2"><v>1</v></c><c t="b"><v>1</v></c></row></sheetData><mergeCells><mergeCell ref="A1:A2"/></mergeCells>`)
+	f.Add(`<row r="1"><c r="A1"><v>1</v></c><c r="C1"><v>3</v></c></row><row r="2"><c r="B2"><v>2</v></c></row><row r="9"><c r="B9"><v>x</v></c></row></sheetData><mergeCells><mergeCell ref="A1:A1048576"/><mergeCell ref="A2:B99999999999"/><mergeCell ref="C1:C9"/><mergeCell ref="C1:C2"/></mergeCells><sheetData>`)
 	f.Add(`<row r="1"><c r="A1"><f>1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>7</v></c></row><row r="9"><c r="XFE9"><v>x</v></c></row>`)
 	f.Fuzz(func(t *testing.T, rows string) {
 		data := zipOf(t, partsWith(rows)...)

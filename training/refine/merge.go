@@ -252,6 +252,10 @@ func (m *Merged) Text(w io.Writer) error {
 			words.Plural(m.Items, "item", "items"))
 	}
 	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	if m.Late > 0 {
+		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
+			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
+	}
 	if m.Marked > 0 {
 		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
 	}

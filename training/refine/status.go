@@ -108,18 +108,14 @@ func (w *Workspace) Status() (*Status, error) {
 }
 
 func (w *Workspace) countRows(s *Status) (err error) {
-	random, err := w.RandomFiles()
 	for _, c := range []struct {
-		files []string
-		n     *int
-	}{{[]string{w.Path(PoolFile)}, &s.Pool}, {[]string{w.Path(DevFile)}, &s.Dev}, {[]string{w.Path(HeldFile)},
-		&s.Held}, {random, &s.Random}} {
-		for _, file := range c.files {
-			n, lineErr := lines(file)
-			*c.n, err = *c.n+n, errors.Join(err, lineErr)
-		}
+		file string
+		n    *int
+	}{{PoolFile, &s.Pool}, {DevFile, &s.Dev}, {HeldFile, &s.Held}} {
+		n, lineErr := lines(w.Path(c.file))
+		*c.n, err = n, errors.Join(err, lineErr)
 	}
-	return err
+	return errors.Join(err, w.EachRandom(func(*dataset.Row) error { s.Random++; return nil }))
 }
 
 // lines counts the lines of a file of erreval's own, each of which is a row.

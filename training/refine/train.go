@@ -117,11 +117,7 @@ func (t *training) collect() error {
 		held[w.GroupOf(row)] = true
 		return t.dev.add(w.Taxonomy, row)
 	})
-	files, randomErr := w.RandomFiles()
-	err = errors.Join(err, randomErr)
-	for _, file := range files {
-		err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error { return t.random.add(w.Taxonomy, row) }))
-	}
+	err = errors.Join(err, w.EachRandom(func(row *dataset.Row) error { return t.random.add(w.Taxonomy, row) }))
 	never := map[string]bool{}
 	for _, row := range t.random.rows {
 		never[row.TextHash()] = true

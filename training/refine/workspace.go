@@ -226,7 +226,12 @@ func (w *Workspace) TaggedPath(iteration int) string {
 // TrainFiles are the files of the training set: the start, those of merges in the order of their steps, and what
 // somebody put there by hand.
 func (w *Workspace) TrainFiles() ([]string, error) {
-	files, err := w.files(TrainDir)
+	return w.mergedFiles(TrainDir)
+}
+
+// mergedFiles are the files of a folder in the order of the steps that wrote them.
+func (w *Workspace) mergedFiles(folder string) ([]string, error) {
+	files, err := w.files(folder)
 	log, logErr := w.Log()
 	step := map[string]int{StartRows: -1}
 	for i, entry := range log {
@@ -244,8 +249,8 @@ func (w *Workspace) TrainFiles() ([]string, error) {
 	return files, errors.Join(err, logErr)
 }
 
-// RandomFiles are the files of reviewed rows of random slices, in name order.
-func (w *Workspace) RandomFiles() ([]string, error) { return w.files(RandomDir) }
+// RandomFiles are the files of reviewed rows of random slices, in the order of their steps.
+func (w *Workspace) RandomFiles() ([]string, error) { return w.mergedFiles(RandomDir) }
 
 func (w *Workspace) files(folder string) ([]string, error) {
 	entries, err := w.entries(folder)
@@ -271,6 +276,20 @@ func (w *Workspace) EachTraining(f func(file string, row *dataset.Row) error) er
 	if err != nil {
 		return err
 	}
+	return w.eachLatest(files, f)
+}
+
+// EachRandom is EachTraining for the reviewed rows of random slices.
+func (w *Workspace) EachRandom(f func(row *dataset.Row) error) error {
+	files, err := w.RandomFiles()
+	if err != nil {
+		return err
+	}
+	return w.eachLatest(files, func(_ string, row *dataset.Row) error { return f(row) })
+}
+
+// eachLatest calls f for the rows of files, of a text that several have for that of the last.
+func (w *Workspace) eachLatest(files []string, f func(file string, row *dataset.Row) error) error {
 	last := map[string]int{} // text to the number of its last file
 	for i, file := range files {
 		if err := w.EachRow(file, func(row *dataset.Row) error { last[row.TextHash()] = i; return nil }); err != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 // Merge is what became of a batch's answers: the content of merge.json. A batch may be merged again, when conflicts are
-// decided or missing answers are there; that is merge-2.json and so on, and only adds rows.
+// decided or answers come later; that is merge-2.json and so on. It only adds rows, and of a row that was merged before
+// the later decision counts.
 type Merge struct {
 	Batch  string `json:"batch"`
 	Number int    `json:"number"` // 1 for the first merge of the batch
@@ -32,6 +33,7 @@ type Merge struct {
 	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
 	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
 	Conflicts []Conflict          `json:"conflicts,omitempty"` // items that reviewers answered differently
+	Late      int                 `json:"late,omitempty"`      // of Conflicts, items merged before: they keep their labels
 	Reviewers []Reviewer          `json:"reviewers"`           // by name
 	Agreement *Agreement          `json:"agreement,omitempty"` // absent without an item that two decided
 	Decided   map[string][]string `json:"decided"`             // item to labels, of the rows that this merge adds
@@ -183,19 +185,17 @@ func (g *gathered) add(given []Answer) {
 	}
 }
 
-// recall adds what earlier merges used, unless it is given anew. What is merged stays.
+// recall adds what earlier merges used, unless it is given anew. Nobody takes a word back by which a row was merged.
 func (g *gathered) recall() {
 	stored := g.earlier.stored()
 	for k, a := range g.answers {
 		labels, merged := g.earlier.Decided[a.ItemID]
-		if old := stored[k]; !merged || a.Skipped || old != nil && old.same(a) {
+		old := stored[k]
+		if !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels) {
 			continue
 		}
-		if !slices.Equal(labels, a.Labels) {
-			g.fault(a.Place, a.ItemID,
-				"%s answers %s, but it is merged already as %s; to have somebody decide, take that merge back with refine undo "+
-					"and merge all files at once", a.Reviewer, a.says(), says(labels))
-		}
+		g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
+			"back with refine undo and merge all files at once", a.Reviewer, a.says(), says(labels))
 	}
 	for k, a := range stored {
 		if g.answers[k] == nil {
@@ -238,27 +238,32 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		return
 	}
 	out.Items++
-	if _, merged := g.earlier.Decided[it.ItemID]; merged {
-		out.Before++
-		return
-	}
+	before, merged := g.earlier.Decided[it.ItemID]
 	voices := decided(answers, true)
 	resolved := len(voices) > 0
 	if !resolved {
 		voices = decided(answers, false)
 	}
 	differ := slices.ContainsFunc(voices, func(a Answer) bool { return !a.same(&voices[0]) })
+	late := merged && slices.ContainsFunc(voices, func(a Answer) bool { return !slices.Equal(a.Labels, before) })
+	if merged && !(late && resolved && !differ) {
+		out.Before++
+	}
 	switch {
-	case len(voices) == 0 && len(answers) > 0:
-		out.Skipped = append(out.Skipped, it.ItemID)
-	case len(voices) == 0:
 	case differ && resolved:
 		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer,
 			voices[0].says(), voices[1].Reviewer, voices[1].says())
-	case differ && g.earlier.Marked[it.TextSHA256]:
+	case merged && !late:
+	case len(voices) == 0 && len(answers) > 0:
+		out.Skipped = append(out.Skipped, it.ItemID)
+	case len(voices) == 0:
+	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
 		out.Marked++
-	case differ:
+	case differ || late && !resolved:
 		out.Conflicts = append(out.Conflicts, conflict(it, voices))
+		if merged {
+			out.Late++
+		}
 	default:
 		out.take(it, voices, resolved)
 	}

@@ -140,8 +140,8 @@ func TestMergeAgain(t *testing.T) {
 	if fault != "" || again.New(e) || again.Before != 2 || len(again.Conflicts) != 1 {
 		t.Errorf("the same files again: %+v %s", again, fault)
 	}
-	if _, _, fault = merge(at("new.csv", f.answer(0, "cleo", "No Error"))); !strings.Contains(fault,
-		"new.csv:1: item B001-0001: cleo answers No Error, but it is merged already as Vague") {
+	if _, _, fault = merge(at("new.csv", f.answer(0, "anna", "No Error"))); !strings.Contains(fault,
+		"new.csv:1: item B001-0001: anna answers No Error, but it is merged already as Vague by the same reviewer") {
 		t.Errorf("another answer to a merged item: %s", fault)
 	}
 	decision := f.answer(1, "cleo", "Spell Error")
@@ -161,6 +161,62 @@ func TestMergeAgain(t *testing.T) {
 	if e, third, fault := merge(append(twoReviewers(f), at("conflicts.jsonl", decision)...)); fault != "" ||
 		third.New(e) || third.Before != 3 {
 		t.Errorf("everything again: %+v %s", third, fault)
+	}
+}
+
+// TestMergeLate: answers to merged rows count for the agreement; where one differs somebody decides, be it for the
+// labels that the row has.
+func TestMergeLate(t *testing.T) {
+	f := wallBatch(t)
+	decision := func(label string) []Answer {
+		a := f.answer(0, "cleo", label)
+		a.Resolves = true
+		return at("conflicts.jsonl", a)
+	}
+	merge := func(given []Answer) (*Earlier, *Outcome) {
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, faults := f.Merge(e, given, MergeOptions{Partial: true})
+		if len(faults) > 0 {
+			t.Fatal(faultText(faults))
+		}
+		return e, out
+	}
+	_, first := merge(at("anna.csv", f.answer(0, "anna", "Vague"), f.answer(1, "anna", "No Error")))
+	keep(t, f, first)
+	e, late := merge(at("ben.csv", f.answer(0, "ben", "Spell Error"), f.answer(1, "ben", "No Error")))
+	if !late.New(e) || late.Before != 2 || late.Late != 1 || len(late.Decisions) != 0 || len(late.Conflicts) != 1 ||
+		late.Conflicts[0].ItemID != "B001-0001" || late.Agreement.Items != 2 || late.Agreement.Exact != 0.5 {
+		t.Fatalf("%+v", late.Merge)
+	}
+	keep(t, f, late)
+	if e, again := merge(nil); again.New(e) || again.Late != 1 {
+		t.Errorf("nothing more: %+v", again.Merge)
+	}
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Marked = map[string]bool{f.All[0].TextSHA256: true}
+	if out, faults := f.Merge(e, nil, MergeOptions{Partial: true}); len(faults) > 0 || out.Marked != 1 || out.Late != 0 {
+		t.Errorf("marked: %+v, %s", out, faultText(faults))
+	}
+	if e, same := merge(at("ben.csv", f.answer(0, "ben", "Vague"))); !same.New(e) || len(same.Conflicts) != 0 ||
+		len(same.Decisions) != 0 {
+		t.Errorf("ben agrees after all: %+v", same.Merge)
+	}
+	if e, kept := merge(decision("Vague")); !kept.New(e) || len(kept.Conflicts) != 0 || len(kept.Decisions) != 0 {
+		t.Errorf("decided as it is: %+v", kept.Merge)
+	}
+	_, other := merge(decision("Spell Error"))
+	if len(other.Conflicts) != 0 || other.Train != 1 || other.Before != 1 || other.Resolved != 1 {
+		t.Errorf("decided otherwise: %+v", other.Merge)
+	}
+	keep(t, f, other)
+	if _, more := merge(at("dora.csv", f.answer(0, "dora", "No Error"))); len(more.Conflicts) != 0 || more.Before != 2 {
+		t.Errorf("somebody more, who differs from what was decided: %+v", more.Merge)
 	}
 }
 

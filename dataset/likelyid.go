@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/erreval/erreval/dataset/internal/idset"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// maxLikelyIDs is how many columns are watched, each with a set of its values.
+const maxLikelyIDs = 4
+
+// likelyID is a column that looks like an id by its name, and the values that it had so far.
+type likelyID struct {
+	column string
+	seen   *idset.Set
+}
+
+// findLikelyIDs finds columns that may hold the id of a file without one. A file that was tagged keeps the ids it has.
+func (r *Reader) findLikelyIDs(first *Row) {
+	if r.opt.ID != nil || len(r.opt.RecordedID) > 0 || slices.Contains(first.Columns(), ColumnDiagnosis) {
+		return
+	}
+	for _, c := range first.Columns() {
+		if len(r.likelyIDs) < maxLikelyIDs && namesID(c) && !strings.Contains(c, ",") {
+			r.likelyIDs = append(r.likelyIDs, likelyID{c, idset.New(r.opt.TempDir)})
+		}
+	}
+}
+
+// idWords are the last words of the names of columns that hold an id, besides compounds such as Zeilennummer.
+var idWords = strings.Fields("id nr no num number numero número numéro index idx key uuid guid n°")
+
+// namesID tells whether a column's name is like "Frage Nr.", "Question #", "item_no" or "questionId".
+func namesID(name string) bool {
+	name = strings.TrimRight(name, " .:")
+	if strings.HasSuffix(name, "#") || strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID") {
+		return true
+	}
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '°'
+	})
+	if len(parts) == 0 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	return slices.Contains(idWords, last) || strings.HasSuffix(last, "nummer")
+}
+
+// watchLikelyIDs drops the columns whose value is none of an id, or came before.
+func (r *Reader) watchLikelyIDs(row *Row) (err error) {
+	r.likelyIDs = slices.DeleteFunc(r.likelyIDs, func(l likelyID) bool {
+		id, idErr := r.idPart(row, l.column)
+		n := 0
+		if id != "" && idErr == nil && err == nil {
+			sum := sha256.Sum256([]byte(id))
+			n, err = l.seen.Count(idset.Hash(sum[:16]))
+		}
+		if n != 1 {
+			err = cmp.Or(err, l.seen.Close())
+		}
+		return n != 1
+	})
+	return err
+}
+
+// likelyIDNote proposes a column for the id.
+func (r *Reader) likelyIDNote() string {
+	column := r.likelyIDs[0].column
+	return fmt.Sprintf("no column %q; %q looks like one (--id %s takes it)", ColumnID, column, words.Quote(column))
+}
