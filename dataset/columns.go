@@ -52,7 +52,7 @@ func (e *ColumnsError) Error() string {
 		if _, there := e.First.Get(field); there {
 			own = field
 		}
-		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
+		meant := cmp.Or(meantColumn(e.named[i], e.First.Columns()), own, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
 		options = append(options, words.Quote(field+"="+meant))
 	}
@@ -69,6 +69,16 @@ func (e *ColumnsError) Error() string {
 		text += "; the columns are those of another task: --taxonomy " + strings.Join(fit, " or ")
 	}
 	return text
+}
+
+// meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id.
+func meantColumn(field string, columns []string) string {
+	texts := slices.DeleteFunc(slices.Clone(columns), namesID)
+	has := slices.IndexFunc(texts, func(c string) bool { return strings.Contains(plainName(c), plainName(field)) })
+	if meant := spelling.Meant(field, texts); meant != "" || has < 0 {
+		return meant
+	}
+	return texts[has]
 }
 
 // fitting are the built-in taxonomies of which a row has every field that is needed.

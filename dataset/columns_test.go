@@ -60,8 +60,8 @@ func TestRecorded(t *testing.T) {
 		want string
 	}{
 		{`{"Frage":"q","answer":"a","Absatz":"p","text":"t"}`, nil,
-			`q a p|in.jsonl: no column "question"; taking "Frage" for it, as the run that made the file did (--map question=COLUMN names another)` +
-				`; no column "passage"; taking "Absatz" for it, as the run that made the file did (--map passage=COLUMN names another)`},
+			`q a p|in.jsonl: read as the run that made the file did: question from "Frage", passage from "Absatz" ` +
+				`(--map FIELD=COLUMN names others)`},
 		{`{"Frage":"q","answer":"a","passage":"own","Absatz":"p","other":"o"}`,
 			map[string]string{"question": "other"}, `o a own`},
 		{`{"question":"q","answer":"a","text":"t"}`, nil,

@@ -35,6 +35,10 @@ func (r *Reader) guessMissing(row *Row) {
 			taken[r.column[f]] = true
 		}
 	}
+	if len(r.byRecord) > 0 {
+		r.said = append(r.said, fmt.Sprintf("read as the run that made the file did: %s (%sFIELD=COLUMN names others)",
+			strings.Join(r.byRecord, ", "), r.opt.mapOption()))
+	}
 	for _, f := range r.fields {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
 			continue
@@ -99,7 +103,7 @@ func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
 	if _, there := row.find(was); there && was != "" {
 		r.column[field] = was
-		r.sayTaken(field, strconv.Quote(was)+" for it, as the run that made the file did")
+		r.byRecord = append(r.byRecord, fmt.Sprintf("%s from %q", field, was))
 	}
 }
 
@@ -114,6 +118,40 @@ func chatPart(field string, row *Row) string {
 		return "the last turn of the assistant"
 	case input:
 		return "what goes before the last turn of the assistant"
+	}
+	return ""
+}
+
+const (
+	longestWord = 60 // bytes of an id or a name; languages without spaces have longer texts
+	fewTexts    = 10 // that are all one word tell nothing
+)
+
+// watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids.
+func (r *Reader) watchWords(row *Row) {
+	if r.rows == 0 {
+		r.oneWord = map[string]string{}
+		for i, text := range row.Values {
+			if f := r.fields[i]; !r.optional[f] {
+				r.oneWord[f] = text
+			}
+		}
+	}
+	for f := range r.oneWord {
+		text := strings.TrimSpace(row.Values[slices.Index(r.fields, f)])
+		if len(text) > longestWord || strings.ContainsAny(text, " \t\n") {
+			delete(r.oneWord, f)
+		}
+	}
+}
+
+// oneWordNote doubts that a field is read from the right column.
+func (r *Reader) oneWordNote() string {
+	for _, f := range r.fields {
+		if text, there := r.oneWord[f]; there && r.rows >= fewTexts {
+			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with %s%s=COLUMN",
+				f, beginning(text, longestWord), r.opt.mapOption(), f)
+		}
 	}
 	return ""
 }

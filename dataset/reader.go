@@ -184,6 +184,8 @@ type Reader struct {
 	optional map[string]bool   // fields that a row may lack
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
+	byRecord []string          // fields and their columns, as Options.Recorded has them
+	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
 	unjudged []string          // those of them that Unjudged gives
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
@@ -191,6 +193,7 @@ type Reader struct {
 	rows     int
 
 	id          []string   // columns that the id is read from; known after the first record
+	recordedID  []string   // these, where Options.RecordedID gave them
 	ids         *idset.Set // how often each id came
 	repeated    int        // rows whose given id came before
 	firstRepeat string     // where that was first, for Notes
@@ -253,6 +256,7 @@ func (r *Reader) Read() (*Row, error) {
 	if r.opt.Clip && r.clip(row) {
 		r.clipped++
 	}
+	r.watchWords(row)
 	r.rows++
 	return row, nil
 }
@@ -278,6 +282,9 @@ func (r *Reader) Notes() []string {
 	}
 	if len(r.likelyIDs) > 0 && r.rows > 1 {
 		notes = append(notes, r.file+": "+r.likelyIDNote())
+	}
+	if note := r.oneWordNote(); note != "" {
+		notes = append(notes, r.file+": "+note)
 	}
 	if r.turnsLeftOut != "" {
 		notes = append(notes, r.file+": turns behind the last one of the assistant are left out, as in "+r.turnsLeftOut)

@@ -36,13 +36,16 @@ func (r *Reader) repeatNote() string {
 		words.Plural(r.repeated, "row has", "rows have"), r.firstRepeat)
 }
 
+// RecordedID are the columns of the id that Options.RecordedID gave; nil where others were taken.
+func (r *Reader) RecordedID() []string { return r.recordedID }
+
 // findIDColumns decides by the first row which columns hold the id. The error is a *ColumnsError.
 func (r *Reader) findIDColumns(first *Row) error {
 	r.id = []string{ColumnID}
 	lacks := func(column string) bool { return !slices.Contains(first.Columns(), column) }
 	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
 	case given == nil && (isNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
-		r.id = recorded
+		r.id, r.recordedID = recorded, recorded
 	case given == nil && lacks(ColumnID):
 		r.takeSpelledID(first)
 	case given == nil:

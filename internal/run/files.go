@@ -182,6 +182,8 @@ func ReadRecordedColumns(file string) (fields map[string]string, id []string) {
 		return o.Map, nil
 	case r.Columns == nil:
 		return o.Map, o.ID
+	case o.ID == nil:
+		return r.Columns, r.ID
 	}
 	return r.Columns, o.ID
 }

@@ -311,6 +311,12 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 		level := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
 			return r.WinRate.Value != best.WinRate.Value
 		})
+		even := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+			return r.System == best.System || r.Rank != best.Rank
+		})
+		if unsure == "" && best.Rank > 0 && len(main.Rows) > 2 && len(even) > 0 { // the share is against all others together
+			unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
+		}
 		if len(level) > 1 {
 			unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
 		}

@@ -327,7 +327,8 @@ func openRejected(out string) (io.ReadCloser, error) {
 func (m *merger) record() *runrecord.Record {
 	first := m.parts[0].record
 	r := runrecord.New(first.Command, first.Options)
-	r.Model, r.Taxonomy, r.Columns, r.Started = first.Model, first.Taxonomy, first.Columns, first.Started
+	r.Model, r.Taxonomy, r.Started = first.Model, first.Taxonomy, first.Started
+	r.Columns, r.ID = first.Columns, first.ID
 	for _, p := range m.parts {
 		if p.record.Started.Before(r.Started) {
 			r.Started = p.record.Started
