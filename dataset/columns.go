@@ -52,7 +52,8 @@ func (e *ColumnsError) Error() string {
 		if _, there := e.First.Get(field); there {
 			own = field
 		}
-		meant := cmp.Or(meantColumn(e.named[i], e.First.Columns()), own, "COLUMN")
+		usual, _ := findColumn(field, e.First.Columns(), nil)
+		meant := cmp.Or(meantColumn(e.named[i], e.First.Columns()), own, usual, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
 		options = append(options, words.Quote(field+"="+meant))
 	}

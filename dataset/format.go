@@ -164,7 +164,7 @@ var signatures = []struct{ name, bytes string }{
 	{"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
 	{"a picture (PNG)", "\x89PNG\r\n"}, {"a picture (JPEG)", "\xff\xd8\xff"}, {"a picture (GIF)", "GIF8"},
 	{"a PDF document", "%PDF-"}, {"a program", "\x7fELF"}, {"a program", "\xcf\xfa\xed\xfe"},
-	{"a program", "MZ\x90\x00"},
+	{"a program", "MZ\x90\x00"}, {"a web page", "<!DOCTYP"}, {"a web page", "<!doctyp"}, {"a web page", "<html"},
 }
 
 func sniff(head []byte) string {

@@ -129,7 +129,7 @@ const (
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids.
 func (r *Reader) watchWords(row *Row) {
-	if r.rows == 0 {
+	if _, tagged := row.Get(ColumnDiagnosis); r.rows == 0 && !tagged {
 		r.oneWord = map[string]string{}
 		for i, text := range row.Values {
 			if f := r.fields[i]; !r.optional[f] {
@@ -149,8 +149,8 @@ func (r *Reader) watchWords(row *Row) {
 func (r *Reader) oneWordNote() string {
 	for _, f := range r.fields {
 		if text, there := r.oneWord[f]; there && r.rows >= fewTexts {
-			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with %s%s=COLUMN",
-				f, beginning(text, longestWord), r.opt.mapOption(), f)
+			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with "+
+				"%s%[1]s=COLUMN", f, beginning(text, longestWord), r.opt.mapOption())
 		}
 	}
 	return ""

@@ -15,7 +15,7 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", 
 func escapeLaTeX(s string) string { return latexEscapes.Replace(words.Printable(s)) }
 
 // LaTeX writes each table of the report as a table environment with the rules of the package booktabs, which the
-// document must load. Facts and notes are comments.
+// document must load, with its notes below it. Facts are comments.
 func (r *Report) LaTeX(w io.Writer) error {
 	var b strings.Builder
 	comment := func(lines ...string) {
@@ -25,7 +25,7 @@ func (r *Report) LaTeX(w io.Writer) error {
 	}
 	comment(r.Title)
 	comment(r.Facts...)
-	for _, s := range r.Sections {
+	for i, s := range r.Sections {
 		if len(s.Table.Rows) == 0 {
 			continue
 		}
@@ -33,9 +33,12 @@ func (r *Report) LaTeX(w io.Writer) error {
 		if len(s.LaTeX.Rows) > 0 {
 			t = s.LaTeX
 		}
-		b.WriteString("\n")
-		comment(s.Notes...)
-		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s}\n%s\\end{table}\n", escapeLaTeX(s.Title), t.latex())
+		fmt.Fprintf(&b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:erreval-%d}\n%s",
+			escapeLaTeX(s.Title), i+1, t.latex())
+		for _, note := range s.Notes {
+			fmt.Fprintf(&b, "\\par{\\footnotesize %s}\n", escapeLaTeX(note))
+		}
+		b.WriteString("\\end{table}\n")
 	}
 	if r.Result != "" {
 		b.WriteString("\n")

@@ -20,10 +20,10 @@ func TestLaTeX(t *testing.T) {
 	want := `% What is this
 % 2 rows
 
-% a note
 \begin{table}
 \centering
 \caption{Shares \#1}
+\label{tab:erreval-1}
 \begin{tabular}{lr}
 \toprule
 system & share \\
@@ -32,6 +32,7 @@ a\_b \& \textbackslash{}input\{x\} & 50.0 \% \\
 50 \% off next & -- \\
 \bottomrule
 \end{tabular}
+\par{\footnotesize a note}
 \end{table}
 `
 	if b.String() != want {

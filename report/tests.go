@@ -16,6 +16,9 @@ import (
 // MostTested is the largest number of systems of which every pair is tested.
 const MostTested = 100
 
+// mostShownTests are shown in tables.
+const mostShownTests = 200
+
 // Test says how far one of two systems is from the other in a column. PHolm is corrected for the number of all tests.
 type Test struct {
 	Contrast
@@ -195,7 +198,7 @@ func (s *Stats) testSection() Section {
 	order := slices.SortedStableFunc(slices.Values(s.Tests), func(a, b Test) int { // undefined ones come last
 		return cmp.Or(-cmp.Compare(indicator(a.P.Defined()), indicator(b.P.Defined())), cmp.Compare(a.P, b.P))
 	})
-	for _, d := range order[:min(len(order), mostContrasts)] {
+	for _, d := range order[:min(len(order), mostShownTests)] {
 		name, text, interval := s.contrastTexts(&d.Contrast)
 		if d.isSettled() {
 			text = "*" + text
@@ -207,7 +210,7 @@ func (s *Stats) testSection() Section {
 		out.Table.Rows = append(out.Table.Rows, []any{name + ": " + d.System + " minus " + d.Than, text, interval,
 			d.P.As(InP), d.PHolm.As(InP), pairs})
 	}
-	if more := len(order) - mostContrasts; more > 0 {
+	if more := len(order) - mostShownTests; more > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("and %d more, of greater p: --json", more))
 	}
 	return out

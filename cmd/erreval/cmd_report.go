@@ -218,6 +218,9 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		none := strings.Join(slices.Concat([]string{"there are no rows"}, c.Notes), "; ")
 		return nil, errors.Join(fmt.Errorf("%s: %s", strings.Join(paths, ", "), none), index.Close())
 	}
+	if c := index.Catalog(); c.IsBare() {
+		e.Note([]string{"nothing was looked for in these rows yet: run erreval identify, or discover, first"})
+	}
 	v := &viewed{index: index}
 	if v.system, err = reporting.SystemFacet(index, ctx.String("by")); err != nil {
 		return nil, errors.Join(err, index.Close())

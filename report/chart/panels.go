@@ -86,7 +86,7 @@ func (f *Forest) plot(xLabel string) *plot.Plot {
 		low, high = f.limits()
 	}
 	var ticks plot.ConstantTicks
-	p.X.Min, p.X.Max, ticks = roundAxis(low, high, 5)
+	p.X.Min, p.X.Max, ticks = roundAxis(low, high, 3)
 	p.X.Tick.Marker = ticks
 	p.Add(grid(ticks), references(f.References), whiskers(f.Marks), f.remarks())
 	return p

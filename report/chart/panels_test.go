@@ -21,7 +21,7 @@ func TestForests(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts, _ := parseSVG(t, svg)
-	for _, want := range []string{"Ratings", "points", "Factuality", "best <b>", "never lost", "no games", "900", "1150"} {
+	for _, want := range []string{"Ratings", "points", "Factuality", "best <b>", "never lost", "no games", "900", "1100"} {
 		if !strings.Contains(texts, want) {
 			t.Errorf("no %q in the picture", want)
 		}

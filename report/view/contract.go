@@ -12,6 +12,8 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/report"
 )
@@ -36,6 +38,13 @@ type Catalog struct {
 	Notes    []string  `json:"notes"` // what was left out, one line each
 	// Labels are what a person can mark rows with; only when served, where marks are kept (Marker).
 	Labels []Label `json:"labels,omitempty"`
+}
+
+// IsBare tells whether nothing was looked for in the rows.
+func (c *Catalog) IsBare() bool {
+	return !slices.ContainsFunc(c.Facets, func(f Facet) bool {
+		return f.Key == facetLabel || f.Key == facetIssue || f.Key == facetGold || strings.HasPrefix(f.Key, prefixVerdict)
+	}) && !slices.ContainsFunc(c.Measures, func(m Measure) bool { return strings.HasPrefix(m.Key, prefixScore) })
 }
 
 // Label is one of the task's error types, or the one for rows without any.

@@ -77,7 +77,7 @@ func (p *printer) result() []string {
 	if most.Value != "" {
 		text += "; the commonest error is " + shown(most)
 	}
-	return []string{text + ". What was found may be wrong in single rows"}
+	return []string{text + ". A model found this, and no person has checked it"}
 }
 
 func runsSection(c *view.Catalog) report.Section {

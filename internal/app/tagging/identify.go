@@ -64,7 +64,12 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 func (i *Identify) stage() *run.Stage {
 	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
 		Verb: "tag", Past: "tagged", Limited: len(i.Gates) > 0,
-		Why:  func() string { return "diagnosis.reason says why" },
+		Why: func() string {
+			if i.Run.Output == "" || i.Run.Output == run.Stdio {
+				return "diagnosis.reason says why"
+			}
+			return "diagnosis.reason in " + i.Run.Output + " says why"
+		},
 		Zero: run.Counts{run.CountTagged: 0, run.CountUntagged: 0, run.CountTruncated: 0, run.CountWithoutError: 0}}
 	for _, name := range i.Taxonomy.Errors() {
 		s.Zero[run.CountLabel+name] = 0

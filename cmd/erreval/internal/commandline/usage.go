@@ -2,12 +2,15 @@ package commandline
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/spelling"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // nearestFlags is how many flags are shown in the place of one that there is not.
@@ -51,7 +54,11 @@ func NeedCommand(ctx *cli.Context) error {
 		names[i] = c.Name
 	}
 	list := strings.Join(names, ", ")
-	if got := ctx.Args().First(); got != "" {
+	got := ctx.Args().First()
+	if _, err := os.Stat(got); err == nil && slices.Contains(names, "identify") {
+		return exit.Usagef("%s needs a command before the file, as in: %[1]s identify %s -o OUT", path, words.Quote(got))
+	}
+	if got != "" {
 		return exit.Usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
 	}
 	return exit.Usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
