@@ -18,9 +18,12 @@ type Contrast struct {
 	System     string `json:"system"`
 	Than       string `json:"than"` // the other system
 	Difference        // System minus Than: of shares (0 to 1), or of mean scores
-	PHolm      Number `json:"p_holm"` // corrected for the number of columns
+	// corrected for the number of other columns; of rows without an error P itself: that is a question of its own, and
+	// of the best and the second best needs no correction for the number of systems (Hung and Fithian 2019)
+	PHolm  Number `json:"p_holm"`
+	Paired bool   `json:"paired,omitempty"` // rows for the same input were compared with each other
 
-	column, system int
+	column, system, than int
 }
 
 // isSettled tells whether the difference is taken for one.
@@ -44,15 +47,44 @@ func (s *Stats) contrast() {
 	if len(systems) < 2 {
 		return
 	}
-	var p []float64
 	for _, c := range s.shown() {
 		if d := s.contrastIn(c, systems); d.Value.Defined() {
-			s.Differences, p = append(s.Differences, d), append(p, float64(d.P))
+			s.Differences = append(s.Differences, d)
 		}
 	}
-	for i, corrected := range stats.Holm(p) {
-		s.Differences[i].PHolm = Number(corrected)
+	correct(s.others())
+}
+
+// others are the differences but that of rows without an error, whose p stands by itself.
+func (s *Stats) others() []*Contrast {
+	var others []*Contrast
+	for i := range s.Differences {
+		d := &s.Differences[i]
+		if d.PHolm = d.P; s.columns[d.column].name != "" {
+			others = append(others, d)
+		}
 	}
+	return others
+}
+
+// correct sets the corrected p-values of differences that are looked at together.
+func correct(all []*Contrast) {
+	p := make([]float64, len(all))
+	for i, d := range all {
+		p[i] = float64(d.P)
+	}
+	for i, corrected := range stats.Holm(p) {
+		all[i].PHolm = Number(corrected)
+	}
+}
+
+// correctionText says how p is corrected.
+func (s *Stats) correctionText(one, several string) string {
+	text := "by Holm's correction for " + words.Plural(len(s.others()), one, several)
+	if first := &s.columns[s.shown()[0]]; first.name == "" {
+		text += "; rows " + first.title() + " are a question of their own"
+	}
+	return text
 }
 
 // contrastIn compares systems in a column.
@@ -74,7 +106,7 @@ func (s *Stats) between(c, system, than int) Contrast {
 		better = Higher
 	}
 	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
-		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system}
+		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system, than: than}
 	d.Better = better
 	return d
 }
@@ -96,8 +128,7 @@ func (s *Stats) contrastSection() Section {
 	several := len(s.Systems) > 2
 	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")}
 	if out.Table.Clip = several; !several { // of several, the matrix says it
-		out.Notes = []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s", 1-s.Interval.Level,
-			words.Plural(len(s.Differences), "row", "rows"))}
+		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level, s.correctionText("row", "rows"))}
 	}
 	for _, d := range s.Differences {
 		name, text, interval := s.contrastTexts(&d)

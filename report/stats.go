@@ -137,7 +137,8 @@ type value struct {
 	x      float64
 }
 
-// Tally counts rows for Stats. Its memory grows with the groups times systems; with StatsOptions.Tests with the rows.
+// Tally counts rows for Stats. Its memory grows with the groups times systems, and with the rows up to mostPaired; with
+// StatsOptions.Tests with all rows.
 type Tally struct {
 	rows    Tagged
 	o       StatsOptions
@@ -201,8 +202,8 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return err
 		}
 		values, err := t.addRow(system, group, d, t.valuesOf(row))
-		if err == nil && t.o.Tests {
-			t.addOutput(row, group, system, values)
+		if err == nil && (t.o.Tests || len(t.outputs) < mostPaired) {
+			t.addOutput(row, group, system, t.pairable(values))
 		}
 		return err
 	})
@@ -340,6 +341,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.Rejected = len(t.rows.faults)
 	t.computeShares()
+	t.pairBest()
 	if err := t.test(); err != nil {
 		return nil, err
 	}

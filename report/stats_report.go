@@ -287,8 +287,8 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 			words.Plural(s.few, "system", "systems"), FewGroups))
 	}
 	if s.isAnySettled(columns) {
-		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f by Holm's correction for %s)",
-			1-s.Interval.Level, words.Plural(len(s.Differences), "column", "columns")))
+		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f %s)", 1-s.Interval.Level,
+			s.correctionText("column", "columns")))
 	}
 	if len(s.Differences) == 0 {
 		return notes

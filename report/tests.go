@@ -19,11 +19,15 @@ const MostTested = 100
 // mostShownTests are shown in tables.
 const mostShownTests = 200
 
-// Test says how far one of two systems is from the other in a column. PHolm is corrected for the number of all tests.
+// mostPaired is the number of rows up to which the best system's are paired with the second best's: they are kept in
+// memory.
+const mostPaired = 100_000
+
+// Test says how far one of two systems is from the other in a column. PHolm is corrected for the number of tests, those
+// of rows without an error by themselves.
 type Test struct {
 	Contrast
-	Paired bool `json:"paired"` // rows for the same input were compared with each other
-	Rows   int  `json:"rows"`   // pairs of rows; where Paired is false, rows of both systems
+	Rows int `json:"rows"` // pairs of rows; where Paired is false, rows of both systems
 }
 
 // output is a row as tests pair it with those of other systems.
@@ -53,6 +57,18 @@ func (t *Tally) addOutput(row *dataset.Row, group, system string, values []value
 	}
 	t.outputs = append(t.outputs, &output{newGroupHash(group),
 		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values})
+}
+
+// pairable are the values that are compared row by row: without StatsOptions.Tests whether the row has an error at all.
+func (t *Tally) pairable(values []value) []value {
+	if t.o.Tests {
+		return values
+	}
+	i := slices.IndexFunc(values, func(v value) bool { return t.stats.columns[v.column].name == "" })
+	if i < 0 {
+		return nil
+	}
+	return []value{values[i]}
 }
 
 // pairOutputs gives the rows of each system by input, and makes inputs of different systems equal where their rows are
@@ -145,35 +161,63 @@ func (t *Tally) test() error {
 		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
 			"--where COLUMN=VALUE, or say with --by COLUMN what a system is", len(s.Systems), MostTested)
 	}
-	of, rows := t.pairOutputs(), make([][]*output, len(s.Systems))
-	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
-	for _, o := range t.outputs {
-		rows[o.system] = append(rows[o.system], o)
-	}
-	var p []float64
+	rows, of := t.outputsOf()
 	order := s.order()
 	for i, a := range order {
 		for _, b := range order[i+1:] {
 			all := t.changes(rows[a], of[b])
 			for _, c := range s.shown() {
 				if one := s.testIn(c, a, b, &all[c]); one.Value.Defined() {
-					s.Tests, p = append(s.Tests, one), append(p, float64(one.P))
+					s.Tests = append(s.Tests, one)
 				}
 			}
 		}
 	}
-	for i, corrected := range stats.Holm(p) {
-		s.Tests[i].PHolm = Number(corrected)
+	var clean, others []*Contrast
+	for i := range s.Tests {
+		if one := &s.Tests[i].Contrast; s.columns[one.column].name == "" {
+			clean = append(clean, one)
+		} else {
+			others = append(others, one)
+		}
 	}
+	correct(clean)
+	correct(others)
 	return nil
 }
 
-// testIn compares two systems in a column: by pairs of rows where most rows of the system with fewer have a partner.
+// outputsOf are the rows of each system, group by group, and by input.
+func (t *Tally) outputsOf() (rows [][]*output, of []map[inputKey]*output) {
+	of, rows = t.pairOutputs(), make([][]*output, len(t.stats.Systems))
+	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+	for _, o := range t.outputs {
+		rows[o.system] = append(rows[o.system], o)
+	}
+	return rows, of
+}
+
+// pairBest compares the rows of the best and the second best system without an error, in the place of their shares.
+func (t *Tally) pairBest() {
+	s := &t.stats
+	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.columns[d.column].name == "" })
+	if i < 0 || !t.o.Tests && len(t.outputs) == mostPaired {
+		return
+	}
+	d := &s.Differences[i]
+	rows, of := t.outputsOf()
+	*d = s.testIn(d.column, d.system, d.than, &t.changes(rows[d.system], of[d.than])[d.column]).Contrast
+	d.PHolm = d.P
+}
+
+// mostlyPaired is the share of the rows of two systems that have to have a partner for them to be compared by pairs.
+const mostlyPaired = 0.9
+
+// testIn compares two systems in a column: by pairs of rows where nearly all rows have a partner.
 func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
-	if 2*paired.Rows <= min(x, y) {
+	if paired.Rows < mostlyPaired*max(x, y) {
 		return d
 	}
 	difference := stats.PairedShares(paired.less, &paired.GroupSums)
@@ -189,8 +233,8 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 // testSection shows the tests of every pair of systems with the smallest p.
 func (s *Stats) testSection() Section {
 	out := Section{Title: "Every pair of systems, in points", Table: NewTable("", "difference", s.intervalTitle(), "p",
-		"p, corrected", "pairs of rows"), Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s",
-		1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"))}}
+		"p, corrected", "pairs of rows"), Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s, those of rows %s by themselves",
+		1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"), s.columns[s.shown()[0]].title())}}
 	out.Table.Clip = true
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

@@ -105,7 +105,7 @@ export const texts = {
     differs: "What differs",
     nothingDiffers: "nothing that the records tell",
     matrix: (facet: string, by: string) => `${facet} by ${by}`,
-    matrixHelp: "Each cell: share of the line's rows that were looked at, or their mean score; with its interval. Bold: surely better than the second best. Choose a cell to see its rows.",
+    matrixHelp: "Each cell: share of the line's rows that were looked at, or their mean score; with its interval. Bold: surely better than the second best (by Holm, rows without an error by themselves). Choose a cell to see its rows.",
     by: "Lines",
     facet: "Columns",
     whole: "All",

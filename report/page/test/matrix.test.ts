@@ -1,8 +1,8 @@
 // What the overview says of a matrix of systems.
 
 import { expect, test } from "vitest";
-import type { Counts, Facet, Histogram, Measure } from "../src/contract";
-import { firstOf, headsOf, linesOf, resultOf, runIn } from "../src/views/matrix";
+import type { Counts, Facet, Histogram, Measure, Pairs, Source } from "../src/contract";
+import { firstOf, headsOf, linesOf, pairOf, resultOf, runIn } from "../src/views/matrix";
 
 const by: Facet = { key: "system", title: "System", multi: false, values: ["a", "b", "c"].map((name) => ({ name })) };
 const measure: Measure = { key: "score.x", title: "x", low: 0, high: 9, runs: [0] };
@@ -35,6 +35,26 @@ test("systems of several runs are compared within a run", () => {
   const lines = linesOf(figures, headsOf(figures));
   expect(lines.filter((l) => l.cells[0]!.best).map((l) => l.name)).toEqual(["a · 1"]); // a · 2 is nearer, and the same system
   expect(lines.slice(1).map((l) => runIn(runs, l))).toEqual([" · 1", " · 2", " · 1"]);
+});
+
+test("the rows without an error are a question of its own, of rows for the same inputs where the systems share these", async () => {
+  const facet: Facet = { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] };
+  const column = (name: string) => ({ name, rows: 40, groups: 40, squares: 40 });
+  const cell = (rows: number) => ({ rows, squares: rows, products: rows });
+  const found = { whole: { total: 80, columns: [{ ...column(""), rows: 80 }], values: [{ name: "No Error", cells: [cell(54)] }, { name: "Vague", cells: [cell(26)] }] },
+    parts: { total: 80, columns: [column("a"), column("b")], values: [{ name: "No Error", cells: [cell(31), cell(23)] }, { name: "Vague", cells: [cell(9), cell(17)] }] } };
+  const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
+  // of 40 pairs a alone is right in 9, b alone in 1: Bonett and Price's p is 0.020; of rows taken as different it is above 0.05
+  const pairs = { pairs: 40, alone_a: 0, alone_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
+    values: [{ name: "No Error", both: 22, only_a: 9, only_b: 1, neither: 8, squares: 10, products: -8 }] } as Pairs;
+  const asked: unknown[] = [];
+  const source = { pairs: (q: unknown) => { asked.push(q); return Promise.resolve(pairs); } } as unknown as Source;
+  const pair = await pairOf(source, {}, figures);
+  expect(asked).toEqual([{ a: { facet: "system", value: "a" }, b: { facet: "system", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 }]);
+  const said = (of: typeof figures & { pair?: Pairs | undefined }) => resultOf(facet, headsOf(of), linesOf(of, headsOf(of)));
+  expect(said(figures)).toMatch(/not surely more than b\.$/);
+  expect(said({ ...figures, pair })).not.toContain("surely");
+  expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
 });
 
 test("what to fix first is on most rows, or on most by severity", () => {

@@ -1,6 +1,6 @@
 // The matrix of the overview: a line for each system, a column for each error and each score. "erreval stats" prints it.
 
-import type { Counts, Facet, Histogram, Measure, Value } from "../contract";
+import type { Counts, Facet, Filter, Histogram, Measure, Pairs, Source, Value } from "../contract";
 import { RoleNone, RoleUnknown } from "../contract";
 import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
@@ -10,6 +10,7 @@ import { apartMeans, apartShares, holm, mean, share, type GroupSums, type Interv
 import { texts } from "../texts";
 import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
+import { valueLines } from "./compare";
 
 /** What is said of all rows, and of those of each system. */
 export interface Both<T> {
@@ -23,6 +24,7 @@ export interface Figures {
   found: Both<Counts> | undefined; // of the facet
   measures: Measure[];
   scores: Both<Histogram>[]; // of the measures
+  pair?: Pairs | undefined; // of the two systems that are best by the first column
 }
 
 interface Cell {
@@ -51,6 +53,7 @@ export interface Line {
 
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
+const mostlyPaired = 0.9; // likewise
 const mostIssues = 12; // as in the matrix that is printed
 const mostIntervals = 8; // columns beside which each cell has room for its interval
 export const mostPictures = 4; // systems whose histograms are drawn one below the other
@@ -101,7 +104,7 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   systems.sort((a, b) => Number(a.few) - Number(b.few) || best(b) - best(a) || 0);
   const whole = line(texts.overview.whole, all);
   const known = systems.filter((l) => !l.few);
-  for (const run of new Set(known.map((l) => runIn(of.by, l)))) markBest(heads, whole, known.filter((l) => runIn(of.by, l) === run));
+  for (const run of new Set(known.map((l) => runIn(of.by, l)))) markBest(of, heads, whole, known.filter((l) => runIn(of.by, l) === run));
   return [whole, ...systems];
 }
 
@@ -110,8 +113,19 @@ export function runIn(by: Facet, l: Line): string {
   return by.key === "system_run" ? l.name.slice(l.name.lastIndexOf(" · ")) : "";
 }
 
-/** Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. */
-function markBest(heads: Head[], whole: Line, systems: Line[]): void {
+/** Compares the rows of the two systems that are best by the first column, where that is the rows without an error. */
+export async function pairOf(s: Source, filter: Filter, of: Figures, signal?: AbortSignal): Promise<Pairs | undefined> {
+  const heads = headsOf(of);
+  if (!of.facet || heads[0]?.tone !== "none" || !["run", "system"].includes(of.by.key)) return undefined;
+  const [a, b] = linesOf(of, heads).slice(1).filter((l) => !l.few && l.cells[0]!.of).map((l) => ({ facet: of.by.key, value: l.name }));
+  return b && s.pairs({ a: a!, b, filter, facet: of.facet.key, offset: 0, limit: 0 }, signal);
+}
+
+/**
+ * Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. The
+ * rows without an error are a question of its own, and paired where nearly all rows have a partner.
+ */
+function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): void {
   const tested = heads.flatMap((h, i) => {
     const clean = h.tone === "none";
     if (h.tone === "side") return []; // of which more is neither better nor worse
@@ -119,8 +133,13 @@ function markBest(heads: Head[], whole: Line, systems: Line[]): void {
     const test = h.value ? apartShares : apartMeans;
     const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean || !h.value ? -1 : 1) * (a.of!.value - b.of!.value));
     const [best, second] = cells;
-    const p = best && second && test(second.sums!, best.sums!)?.p;
-    return p === undefined ? [] : [{ best: best!, p }];
+    let p = best && second && test(second.sums!, best.sums!)?.p;
+    if (p === undefined) return [];
+    if (!clean) return [{ best: best!, p }];
+    const paired = of.pair && valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name);
+    if (paired?.difference && paired.rows >= mostlyPaired * Math.max(best!.sums!.rows, second!.sums!.rows)) p = paired.difference.p;
+    best!.best = p < 0.05;
+    return [];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
 }

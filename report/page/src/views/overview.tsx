@@ -7,7 +7,7 @@ import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } fr
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
-import { firstOf, headsOf, linesOf, Matrix, mostPictures, resultOf, runIn, type Both, type Figures } from "./matrix";
+import { firstOf, headsOf, linesOf, Matrix, mostPictures, pairOf, resultOf, runIn, type Both, type Figures } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -28,7 +28,8 @@ export function Overview() {
       facet && both((also) => s.counts({ filter: state.filter, facet: facet.key, ...also }, signal)),
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
-    return { facet, by, found, measures, scores };
+    const figures = { facet, by, found, measures, scores };
+    return { ...figures, pair: await pairOf(s, state.filter, figures, signal) };
   });
   return (
     <>
