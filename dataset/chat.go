@@ -1,12 +1,15 @@
 package dataset
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // columnMessages holds the turns of a conversation, as in requests to OpenAI's API.
@@ -17,6 +20,7 @@ type turn struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"` // a text, or a list of parts of which some have one; null in calls of tools
 	Calls   json.RawMessage `json:"tool_calls"`
+	Refusal string          `json:"refusal"` // in the place of the content
 }
 
 // parseChat reads a list of turns; nil is none.
@@ -35,7 +39,7 @@ func parseChat(raw json.RawMessage) []turn {
 func (t turn) text() string {
 	var text string
 	if json.Unmarshal(t.Content, &text) == nil {
-		return text
+		return cmp.Or(text, t.Refusal)
 	}
 	var parts []struct {
 		Text string `json:"text"`
@@ -135,6 +139,11 @@ type conversation struct {
 
 // conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.
 func conversationOf(field string, raw json.RawMessage) *conversation {
+	if bytes.HasPrefix(raw, []byte(`"[{`)) { // as a cell of CSV
+		if text, ok := jsontext.Unquote(raw); ok {
+			raw = json.RawMessage(text)
+		}
+	}
 	if raw[0] != '[' { // of each field of each row: most are texts
 		return nil
 	}

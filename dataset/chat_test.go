@@ -82,9 +82,12 @@ func TestChatsAndFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := []string{`{"messages":[{"role":"user","content":"Q1"},{"role":"assistant","content":"R1"},{"role":"user","content":"x"}]}`,
-		`{"response":"R2","instruction":"Q2"}`, `{"response":"R3"}`}
-	want := map[string]string{lines[0]: "R1|Q1", lines[1]: "R2|Q2", lines[2]: `no column "`}
-	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}} {
+		`{"response":"R2","instruction":"Q2"}`, `{"response":"R3"}`,
+		`{"messages":[{"role":"user","content":"Q4"},{"role":"assistant","content":null,"refusal":"No."}]}`,
+		`{"messages":"[{\"role\":\"user\",\"content\":\"Q5\"},{\"role\":\"assistant\",\"content\":\"R5\"}]"}`, `{"messages":"oops"}`}
+	want := map[string]string{lines[0]: "R1|Q1", lines[1]: "R2|Q2", lines[2]: `no column "`, lines[3]: "No.|Q4",
+		lines[4]: "R5|Q5", lines[5]: `"messages" holds no conversation`}
+	for _, order := range [][]int{{0, 1, 2, 3, 4, 5}, {1, 0, 2}} {
 		var file []string
 		for _, i := range order {
 			file = append(file, lines[i])

@@ -357,6 +357,9 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	if c := conversationOf(field, raw); c != nil {
 		return r.chatText(row, field, c)
 	}
+	if response, input := isChatField(field); name == columnMessages && (response || input) {
+		return "", fmt.Errorf("the column %q holds no conversation: a list of turns, each with its role", name)
+	}
 	if name != field {
 		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {
 			return "", nil
@@ -370,10 +373,18 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	}
 	text, ok := jsontext.Unquote(raw)
 	if !ok {
-		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN",
-			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field)
+		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN%s",
+			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field, partHint(raw, name))
 	}
 	return text, nil
+}
+
+// partHint says how a part of an object is named.
+func partHint(raw json.RawMessage, column string) string {
+	if raw[0] != '{' {
+		return ""
+	}
+	return ", or a part of this one by its path, as in " + column + ".choices.0.message.content"
 }
 
 // findField gives a field's column in a row, and what it holds. Where rows that hold conversations and rows that hold

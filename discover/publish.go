@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/stats"
@@ -158,7 +159,15 @@ func (r *Result) relate(ctx context.Context, l *issues.List, o PublishOptions) e
 				Phi: phi.Value, Low: phi.Low, High: phi.High}
 			issue.Labels = append(issue.Labels, c)
 		}
-		slices.SortStableFunc(issue.Labels, func(a, b issues.Coincidence) int { return cmp.Compare(b.Phi, a.Phi) })
+		isOwn := func(c issues.Coincidence) bool { // the issue is the label, or a part of its rows
+			return issue.Name == c.Label || strings.HasPrefix(issue.Name, c.Label+": ")
+		}
+		slices.SortStableFunc(issue.Labels, func(a, b issues.Coincidence) int {
+			if isOwn(a) != isOwn(b) {
+				return map[bool]int{true: -1, false: 1}[isOwn(a)]
+			}
+			return cmp.Compare(b.Phi, a.Phi)
+		})
 		issue.Labels = issue.Labels[:min(len(issue.Labels), coincidences)]
 		issue.Relation = counts.relation(n, issue.Labels, o.Labels)
 	}

@@ -21,7 +21,7 @@ const (
 	lettersTelling  = 200 // of a shorter text only function words tell another language in the same letters
 	sureOfLanguage  = 0.9 // whatlanggo's confidence in another language beside the model's, 0..1
 	reasonLanguage  = "language"
-	wayAnyLanguages = "--any-language tags it all the same"
+	wayAnyLanguages = "--any-language tags it all the same, as a guess"
 )
 
 // languages tell which rows a model does not read. nil reads all.

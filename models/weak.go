@@ -14,8 +14,11 @@ const (
 	qualityLimit  = "limit"          // what the label's figures do not show, for people
 )
 
+// leastGain is by how much a label's F1 has to exceed that of saying it of every row for the label to say something.
+const leastGain = 0.05
+
 // WeakLabels says in a sentence each which of the labels that the model judges are not to be relied on: they are found
-// no better than by saying them of every row, or the maker of the model knows a limit. Where the manifest has no
+// hardly better than by saying them of every row, or the maker of the model knows a limit. Where the manifest has no
 // figures of a label, nothing is known of it.
 func (m *Manifest) WeakLabels() []string {
 	var said []string
@@ -25,7 +28,7 @@ func (m *Manifest) WeakLabels() []string {
 		always, compared := figures[qualityAlways].(float64)
 		limit, _ := figures[qualityLimit].(string)
 		measured = measured && compared
-		if slices.Contains(m.NotJudged, label) || limit == "" && !(measured && f1 <= always) {
+		if slices.Contains(m.NotJudged, label) || limit == "" && !(measured && f1 < always+leastGain) {
 			continue
 		}
 		text := "do not rely on " + label + ":"

@@ -49,6 +49,7 @@ func (s *Stats) contrast() {
 	}
 	for _, c := range s.shown() {
 		if d := s.contrastIn(c, systems); d.Value.Defined() {
+			d.PHolm = d.P
 			s.Differences = append(s.Differences, d)
 		}
 	}
@@ -59,8 +60,7 @@ func (s *Stats) contrast() {
 func (s *Stats) others() []*Contrast {
 	var others []*Contrast
 	for i := range s.Differences {
-		d := &s.Differences[i]
-		if d.PHolm = d.P; s.columns[d.column].name != "" {
+		if d := &s.Differences[i]; s.columns[d.column].name != "" {
 			others = append(others, d)
 		}
 	}

@@ -25,6 +25,7 @@ type Stats struct {
 	Differences []Contrast   `json:"differences,omitempty"`
 	Tests       []Test       `json:"tests,omitempty"`      // with StatsOptions.Tests
 	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
+	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
 	columns  []column
 	few      int // systems of fewer than FewGroups groups, which are not compared with others
@@ -88,6 +89,7 @@ type StatsOptions struct {
 	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
 	Thresholds []Thresholds      // of the files
+	Weak       []string          // of their models
 	Tests      bool              // every pair of systems is tested, which keeps the values of all rows in memory
 }
 
@@ -157,7 +159,7 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Models: []string{}, Systems: []SystemStats{}}}
+		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code

@@ -91,7 +91,7 @@ func (s *Stats) Report() *Report {
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
 	}
-	r.Facts = append(r.Facts, thresholdFacts(s.Thresholds)...)
+	r.Facts = append(append(r.Facts, thresholdFacts(s.Thresholds)...), s.Weak...)
 	r.Facts = append(r.Facts, s.leftOut()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if len(s.Systems) == 1 {

@@ -80,6 +80,10 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
 	so.Thresholds = o.recordedThresholds()
 	for _, file := range o.paths {
+		eachMaker(file, func(_ string, made *runrecord.Record) bool {
+			so.Weak = slices.Compact(slices.Sorted(slices.Values(append(so.Weak, made.Weak...))))
+			return len(made.Weak) == 0
+		})
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
 				so.IssueNames[i.ID] = i.Name
@@ -105,18 +109,24 @@ func (o *lookOptions) recordedThresholds() (all []report.Thresholds) {
 
 // recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it
 // was made of, one of the other; nil where none says them.
-func recordedThresholds(file string) dataset.Probabilities {
-	for range 4 { // identify, score and discover make one file of another
-		if types := run.ReadThresholds(file); len(types) > 0 {
-			return types
-		}
+func recordedThresholds(file string) (types dataset.Probabilities) {
+	eachMaker(file, func(file string, _ *runrecord.Record) bool {
+		types = run.ReadThresholds(file)
+		return len(types) == 0
+	})
+	return types
+}
+
+// eachMaker visits a file with its run record, then the one that it was made of, and so on, until visit is false:
+// identify, score and discover make one file of another.
+func eachMaker(file string, visit func(file string, made *runrecord.Record) bool) {
+	for range 4 {
 		made, err := runrecord.Read(file)
-		if err != nil || len(made.Inputs) != 1 {
-			return nil
+		if err != nil || !visit(file, made) || len(made.Inputs) != 1 {
+			return
 		}
 		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
 	}
-	return nil
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.

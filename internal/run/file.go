@@ -152,16 +152,13 @@ func (f *file) read() (*dataset.Row, error) {
 	return row, err
 }
 
-// note says what was assumed about the input.
+// note says what was assumed about the input, also where the run is quiet.
 func (f *file) note() {
 	for _, n := range f.reader.Notes() {
 		if !f.noted[n] {
-			f.run.Say("%s", n)
+			f.run.Warn("%s", n)
 		}
 		f.noted[n] = true
-	}
-	if f.run.Quiet && f.run.stage.Limited {
-		f.run.Note(f.reader.Unjudged())
 	}
 }
 
@@ -316,6 +313,7 @@ func (f *file) complete(changed string) (err error) {
 	input := f.input.Input()
 	input.Changed = changed
 	f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
+	f.record.Weak = f.run.stage.Weak
 	f.record.ID, f.record.RepeatedIDs = f.reader.RecordedID(), f.reader.RepeatedIDs()
 	f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.counts
 	return nil

@@ -49,10 +49,9 @@ type Stage struct {
 	Verb, Past string        // in messages: "tag", "tagged"; rows without Column's content are counted as "un" + Past
 	Why        func() string // where it is said why a row is not tagged: "diagnosis.reason says why"
 
-	Limited bool // limits are checked, so that even a quiet run says what is not judged
-
 	// What follows may be nil.
 
+	Weak  []string                   // what the model is not to be relied on for, a sentence each
 	Show  func(*dataset.Row) error   // shows a row that was emitted or recalled, such as in a table
 	Meter func() func() (any, error) // is called as a file begins; what it returns gives the record's usage for the file
 	// tells an error of Work that ends a run in good order from others, for which it gives nil

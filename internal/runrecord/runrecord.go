@@ -38,6 +38,7 @@ type Record struct {
 	ID []string `json:"id,omitempty"`
 	// rows of the inputs whose id is that of a row before them
 	RepeatedIDs int            `json:"repeated_ids,omitempty"`
+	Weak        []string       `json:"weak,omitempty"`  // what the model is not to be relied on for, a sentence each
 	Notes       []string       `json:"notes,omitempty"` // which of them were guessed, such as the column of a field
 	Counts      map[string]int `json:"counts"`          // rows, labels …; each command names its own
 	Parts       []Part         `json:"parts,omitempty"` // outputs that were put together to this one

@@ -143,13 +143,19 @@ func notesOn(t *Table) []string {
 		"is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
-	decided := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]
+	decided := t.decided()
 	if decided == 0 {
 		notes = append(notes, "all games are ties: every system that is rated has the same rating")
 	}
-	if decided > 0 && decided < fewDecided {
+	if t.HasFewDecided() {
 		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust",
 			words.Plural(decided, "pair", "pairs")))
 	}
 	return notes
 }
+
+// decided is the number of pairs in which one text won.
+func (t *Table) decided() int { return t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B] }
+
+// HasFewDecided tells whether so few pairs have a winner that its intervals are not to be trusted.
+func (t *Table) HasFewDecided() bool { return t.decided() > 0 && t.decided() < fewDecided }

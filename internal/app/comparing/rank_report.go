@@ -366,7 +366,8 @@ func winText(t *leaderboard.Table, system string, interval bool) string {
 	}
 	text = strings.TrimSuffix(text, " %")
 	isFirst := func(r leaderboard.Row) bool { return r.Rank == 1 }
-	if first := slices.IndexFunc(t.Rows, isFirst); first == i && !slices.ContainsFunc(t.Rows[i+1:], isFirst) {
+	if first := slices.IndexFunc(t.Rows, isFirst); first == i && !t.HasFewDecided() &&
+		!slices.ContainsFunc(t.Rows[i+1:], isFirst) {
 		text = "*" + text
 	}
 	return text

@@ -33,8 +33,6 @@ type Identify struct {
 	// prints the summary as JSON, on standard output unless rows go there
 	JSON  bool
 	Table func(*dataset.Row, *dataset.Diagnosis) error // shows a row, or nil
-
-	weak []string // of the summary
 }
 
 // all runs the stage, and prints the summary. spent completes the summary of a language model; nil for the local one.
@@ -63,7 +61,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 // stage is what all identifiers have in common.
 func (i *Identify) stage() *run.Stage {
 	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
-		Verb: "tag", Past: "tagged", Limited: len(i.Gates) > 0,
+		Verb: "tag", Past: "tagged",
 		Why: func() string {
 			if i.Run.Output == "" || i.Run.Output == run.Stdio {
 				return "diagnosis.reason says why"
@@ -126,7 +124,7 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 	sum := &report.Tagging{Rows: c[run.CountRows], Tagged: c[run.CountTagged], Untagged: c[run.CountUntagged],
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		Resumed: res.Resumed, Seconds: seconds, RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
-		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: i.weak}
+		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: s.Weak}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
 			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})
