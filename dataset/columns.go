@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
@@ -207,4 +209,76 @@ func (r *Reader) dropFound(e *ColumnsError, row *Row) {
 		_, found := row.find(r.column[field])
 		return found || r.optional[field] && r.opt.Map[field] == ""
 	})
+}
+
+func (r *Reader) fieldText(row *Row, field string) (string, error) {
+	name, raw, ok := r.findField(row, field)
+	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
+		return "", nil
+	}
+	if ok && isNull(raw) && r.opt.Format.is(XLSX) { // an empty cell, as CSV has it
+		return "", nil
+	}
+	if !ok {
+		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with %s%s=COLUMN", name,
+			row.columnList(), field, r.opt.mapOption(), field)
+	}
+	if c := conversationOf(field, raw); c != nil {
+		return r.chatText(row, field, c)
+	}
+	if response, input := isChatField(field); name == columnMessages && (response || input) {
+		return "", fmt.Errorf("the column %q holds no conversation: a list of turns, each with its role", name)
+	}
+	if name != field {
+		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {
+			return "", nil
+		} else if string(raw) == "[]" {
+			return "", fmt.Errorf("the column %q holds no %s: its list is empty; leave such rows out, or give them one", name,
+				field)
+		}
+	}
+	if r.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
+		return string(raw), nil
+	}
+	text, ok := jsontext.Unquote(raw)
+	if !ok {
+		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN%s",
+			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field, partHint(raw, name))
+	}
+	return text, nil
+}
+
+// partHint says how a part of an object is named.
+func partHint(raw json.RawMessage, column string) string {
+	if raw[0] != '{' {
+		return ""
+	}
+	return ", or a part of this one by its path, as in " + column + ".choices.0.message.content"
+}
+
+// findField gives a field's column in a row, and what it holds. Where rows that hold conversations and rows that hold
+// fields stand in one file, as where simulated rows were added to conversations, each is read as it is.
+func (r *Reader) findField(row *Row, field string) (name string, raw json.RawMessage, ok bool) {
+	name = r.column[field]
+	if raw, ok = row.find(name); ok || r.opt.Map[field] != "" {
+		return name, raw, ok
+	}
+	other := ""
+	switch {
+	case name == columnMessages:
+		other = field
+	case name == field && chatPart(field, row) != "":
+		other = columnMessages
+	}
+	if raw, ok = row.Get(other); ok {
+		name = other
+	}
+	return name, raw, ok
+}
+
+func quoteHint(raw json.RawMessage) string {
+	if jsontext.Kind(raw) == "a number" {
+		return "put it in quotes, or "
+	}
+	return ""
 }

@@ -6,7 +6,8 @@ import (
 )
 
 func TestNamesID(t *testing.T) {
-	for _, name := range []string{"Frage Nr", "Nr.", "No.", "Question #", "item_no", "questionId", "row-id", "Laufnummer", "N°",
+	for _, name := range []string{"Frage Nr", "Nr.", "No.", "Question #", "item_no", "questionId", "row-id",
+		"Laufnummer", "N°",
 		"Item Number", "QUESTION_ID", "qID"} {
 		if !namesID(name) {
 			t.Errorf("%q is no id", name)

@@ -58,7 +58,8 @@ func TestSheets(t *testing.T) {
 func TestMergedCells(t *testing.T) {
 	titles, head := []any{"Pilot", nil, nil, nil, "of it"}, []any{"Nr", "passage", "question", "answer", "system"}
 	data := workbookOf(t, func(f *excelize.File) error {
-		err := putSheets(f, [][][]any{{titles, {}, head, {1, "p1", "q1", "a", "A"}, {2, nil, "q2", "a"}, {3, "p3", "q3", "a"}}})
+		err := putSheets(f, [][][]any{{titles, {}, head, {1, "p1", "q1", "a", "A"}, {2, nil, "q2", "a"},
+			{3, "p3", "q3", "a"}}})
 		for _, merge := range [][2]string{{"A1", "C1"}, {"E1", "E2"}, {"B4", "B5"}, {"D3", "D9"}, {"E4", "E6"}} {
 			err = errors.Join(err, f.MergeCell("Sheet1", merge[0], merge[1]))
 		}

@@ -147,8 +147,8 @@ func (r *ScoreReport) facts() []string {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
 	}
 	for _, a := range r.Agreement {
-		lines = append(lines, fmt.Sprintf("people agree with each other on %s: Krippendorff's alpha for interval data %s (%s "+
-			"that several rated)", a.Dimension, a.Alpha.Text("%.3f"), words.Plural(a.Rows, "row", "rows")))
+		lines = append(lines, fmt.Sprintf("people agree with each other on %s: Krippendorff's alpha for interval data "+
+			"%s (%s that several rated)", a.Dimension, a.Alpha.Text("%.3f"), words.Plural(a.Rows, "row", "rows")))
 	}
 	if len(r.Human) > 0 {
 		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g "+

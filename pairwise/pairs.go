@@ -53,8 +53,8 @@ type Output struct {
 	Row    *dataset.Row
 }
 
-// NewPairs makes pairs of outputs with the same item and part and different systems, in the order of the items' first outputs.
-// Which system is A is drawn for each pair, so that a judge's liking for a place does not fall on one system.
+// NewPairs makes pairs of outputs with the same item and part and different systems, in the order of the items' first
+// outputs. Which system is A is drawn for each pair, so that a judge's liking for a place does not fall on one system.
 func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*dataset.Row, error) {
 	items, order := map[[2]string][]int{}, [][2]string(nil)
 	for i, out := range outputs {

@@ -124,9 +124,10 @@ func TestPairFaults(t *testing.T) {
 // TestPairRow: what a pair takes over of its rows; a field that one of the rows lacks comes from the other.
 func TestPairRow(t *testing.T) {
 	tax := instructionFollowing(t)
-	a := Output{Item: "i", System: "s0", Row: rowOf(t, tax, map[string]any{"id": "a", "response": "one", "diagnosis": diagnosis(tax,
-		"Fluency")})}
-	b := Output{Item: "i", System: "s1", Row: rowOf(t, tax, map[string]any{"id": "b", "response": "two", "instruction": "do"})}
+	a := Output{Item: "i", System: "s0", Row: rowOf(t, tax, map[string]any{"id": "a", "response": "one",
+		"diagnosis": diagnosis(tax, "Fluency")})}
+	b := Output{Item: "i", System: "s1", Row: rowOf(t, tax, map[string]any{"id": "b", "response": "two",
+		"instruction": "do"})}
 	rows, err := NewPairs(tax, []Output{a, b}, DesignOptions{Design: All})
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +159,8 @@ func TestPairOfDifferent(t *testing.T) {
 	for answer, want := range map[string]string{"1868": `"1868"`, "1902": "null", "": `"1868"`} {
 		var outputs []Output
 		for system, own := range map[string]string{"a": "1868", "b": answer} {
-			outputs = append(outputs, Output{Item: "i", System: system, Row: rowOf(t, tax, map[string]any{"id": system, "question": "When?",
-				"answer": own, "passage": "It was built in 1868, and made automatic in 1902."})})
+			outputs = append(outputs, Output{Item: "i", System: system, Row: rowOf(t, tax, map[string]any{"id": system,
+				"question": "When?", "answer": own, "passage": "It was built in 1868, and made automatic in 1902."})})
 		}
 		rows, err := NewPairs(tax, outputs, DesignOptions{Design: All})
 		if err != nil {

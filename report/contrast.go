@@ -82,7 +82,7 @@ func correct(all []*Contrast) {
 func (s *Stats) correctionText(one, several string) string {
 	text := "by Holm's correction for " + words.Plural(len(s.others()), one, several)
 	if first := &s.columns[s.shown()[0]]; first.name == "" {
-		text += "; rows " + first.title() + " are a question of their own"
+		text += "; rows " + first.title() + " by themselves"
 	}
 	return text
 }

@@ -159,7 +159,8 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{}, Systems: []SystemStats{}}}
+		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
+			Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code

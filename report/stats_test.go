@@ -26,7 +26,7 @@ func TestContrastOfWitness(t *testing.T) {
 			t.Errorf("%+v, want %v in %v, p %v", d, value, interval, p)
 		}
 	}
-	// Rows without an error are a question of their own; Holm by hand: twice the smaller p, the other ends above 1.
+	// Rows without an error by themselves; Holm by hand: twice the smaller p, the other ends above 1.
 	if first := s.Differences[0]; first.PHolm != first.P || s.Differences[1].PHolm != 1 {
 		t.Errorf("%+v", s.Differences)
 	}
@@ -94,7 +94,7 @@ func TestBestOfSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `
-* better than the second best (p below 0.05 by Holm's correction for 1 column; rows without error are a question of their own)
+* better than the second best (p below 0.05 by Holm's correction for 1 column; rows without error by themselves)
 file    rows   without error     V
 all      125   52.0 [43, 61]  48.0
 good      40  *100 [91, 100]    *0

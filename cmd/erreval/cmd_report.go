@@ -214,12 +214,8 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if err != nil {
 		return nil, err
 	}
-	if c := index.Catalog(); c.Rows == 0 {
-		none := strings.Join(slices.Concat([]string{"there are no rows"}, c.Notes), "; ")
-		return nil, errors.Join(fmt.Errorf("%s: %s", strings.Join(paths, ", "), none), index.Close())
-	}
-	if c := index.Catalog(); c.IsBare() {
-		e.Note([]string{"nothing was looked for in these rows yet: run erreval identify, or discover, first"})
+	if err := checkRows(e, paths, index.Catalog()); err != nil {
+		return nil, errors.Join(err, index.Close())
 	}
 	v := &viewed{index: index}
 	if v.system, err = reporting.SystemFacet(index, ctx.String("by")); err != nil {
@@ -270,6 +266,18 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Opti
 	rows := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
 	rows.ID = o.ID
 	return rows.ReadJoined(ctx.Context, e.Process, file, columns)
+}
+
+// checkRows refuses files without rows, and says where nothing was looked for in the rows.
+func checkRows(e *env, paths []string, c *view.Catalog) error {
+	if c.Rows == 0 {
+		none := strings.Join(slices.Concat([]string{"there are no rows"}, c.Notes), "; ")
+		return fmt.Errorf("%s: %s", strings.Join(paths, ", "), none)
+	}
+	if c.IsBare() {
+		e.Note([]string{"nothing was looked for in these rows yet: run erreval identify, or discover, first"})
+	}
+	return nil
 }
 
 // openViewedRows says how a file is read again: with the taxonomy that its record names, else with that of the view.

@@ -142,9 +142,9 @@ func meanAndSquares(v []float64) (m, squares float64) {
 
 // PairedP is the two-sided p-value that a difference is not 0, from a column of Bootstrap's result that holds the
 // difference in each resample: twice the share of resamples on the far side of 0, those at 0 included, and counting the
-// data themselves as one more resample, so that it is never 0 (Davison and Hinkley 1997, section 4.2). With few units it
-// is as much larger as IntervalOf is wider, so that they agree: below 1 − Level where the interval excludes 0. NaN where
-// there is no interval.
+// data themselves as one more resample, so that it is never 0 (Davison and Hinkley 1997, section 4.2). With few units
+// it is as much larger as IntervalOf is wider, so that they agree: below 1 − Level where the interval excludes 0. NaN
+// where there is no interval.
 func PairedP(differences []float64, units int) float64 {
 	var low, high, n float64
 	for _, d := range differences {

@@ -67,8 +67,8 @@ func drawGroups(weight []int32, seed, resample uint64) {
 
 // IntervalOf is the interval of one figure's values over resamples of so many units, such as groups of rows. Undefined
 // values (NaN) are left out. Percentiles of few units lie too close together, as normal ones do where Student's belong,
-// and are taken farther out (Hesterberg 2015, "expanded percentile"). Low and High are NaN where nothing tells how far the
-// figure spreads: with fewer than two units, and where all values are the same.
+// and are taken farther out (Hesterberg 2015, "expanded percentile"). Low and High are NaN where nothing tells how far
+// the figure spreads: with fewer than two units, and where all values are the same.
 func IntervalOf(values []float64, units int) Interval {
 	if units < 2 {
 		return Interval{math.NaN(), math.NaN(), 0}

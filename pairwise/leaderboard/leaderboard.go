@@ -300,11 +300,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 			Borda: report.Number(borda[i]), Won: record.Won, Lost: record.Lost, Tied: record.Tied,
 			Bad: report.NewFigure(bad[i], nil, 0)}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
-		r.WinRate = report.NewFigure(record.Rate(), nil, 0)
-		if o.Resamples > 0 {
-			low, high := wins[i].ShareInterval()
-			r.WinRate.Low, r.WinRate.High = report.Number(low), report.Number(high)
-		}
+		r.WinRate = winRate(record, &wins[i], o.Resamples > 0)
 		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
 		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - reach),
 			High: report.Number(whole.points[i] + reach)}
@@ -318,6 +314,16 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	slices.SortStableFunc(t.Rows, compareRows)
 	t.Wins = v.matrix(games, t.Rows)
 	return t, nil
+}
+
+// winRate is the share of its games that a system wins, by the sums over items.
+func winRate(record rating.Record, wins *stats.GroupSums, interval bool) report.Figure {
+	f := report.NewFigure(record.Rate(), nil, 0)
+	if interval {
+		low, high := wins.ShareInterval()
+		f.Low, f.High = report.Number(low), report.Number(high)
+	}
+	return f
 }
 
 // borda puts the ratings together. Where a system is undefeated, never won or stands on an island, the ratings that
