@@ -27,7 +27,7 @@ Rows that were marked on the page of erreval serve, whether they are in a batch 
 
 Nothing is merged while anything is wrong: each fault is named with its place, and all are kept in
 merge.rejected.jsonl in the batch's folder. Rows that reviewers answered differently stay out until somebody decides,
-on a page of these rows or in their workbook; then the same line merges them:
+on a page of these rows or in their workbook (a skip leaves a row out for good); then the same line merges them:
    erreval refine review work B001 --conflicts --reviewer cleo
    erreval refine merge work
    erreval refine merge work cleo=work/batches/B001/conflicts/review.xlsx`,
@@ -80,9 +80,9 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if len(merged.Absent) > 0 {
-		e.Warn("%s was exported for %s; nothing of %s came back", merged.Batch, strings.Join(merged.Exported, ", "),
-			strings.Join(merged.Absent, ", "))
+	if of := merged.Exported; len(of.Absent) > 0 {
+		e.Warn("%s was exported for %s; nothing of %s came back", merged.Batch, strings.Join(of.For, ", "),
+			strings.Join(of.Absent, ", "))
 	}
 	if err := printResult(ctx, e, merged); err != nil || len(merged.Conflicts) == 0 {
 		return err

@@ -6,8 +6,8 @@ import (
 
 func refineReportCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "report", Usage: "show the figures of every iteration, the verifier's, and what was trained on",
-		ArgsUsage: "DIR",
+		Name: "report", ArgsUsage: "DIR",
+		Usage: "show the batches with their agreement, the figures of every iteration, and what was trained on",
 		Description: `As text, Markdown or JSON, and as a picture of the learning curve:
    erreval refine report work
    erreval refine report work --markdown --plot curve.svg`,

@@ -68,6 +68,7 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 	err = errors.Join(s.CheckRows(), err)
 	if ctx.Bool("dry-run") {
 		plan := w.Plan(o.Trainer, cmp.Or(o.Encoder, w.Config.Train.Encoder), s.Training.Rows, cmp.Or(s.Dev, s.Random))
+		err = errors.Join(w.Weigh(plan, s), err)
 		return errors.Join(printResult(ctx, e, plan), err)
 	}
 	if err != nil {

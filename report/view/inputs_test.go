@@ -322,6 +322,26 @@ func TestRepeatedRows(t *testing.T) {
 	}
 }
 
+// TestRepeatedInTurn: rows of two files that may each be of the other, such as the pool of a workspace which was tagged
+// before, are read from one of them.
+func TestRepeatedInTurn(t *testing.T) {
+	dir := t.TempDir()
+	rows := strings.Replace(question, "}", `,"diagnosis":{"labels":["Vague"]}}`, 1)
+	record := `{"format":1,"command":"identify","model":{"id":"m@1"},"inputs":[{"file":"pool.jsonl","size":` +
+		fmt.Sprint(len(rows)) + `}]}`
+	write(t, dir, "tagged.jsonl", rows, "tagged.jsonl.run.json", strings.Replace(record, fmt.Sprint(len(rows)), "1", 1),
+		"pool.tagged.jsonl", rows, "pool.tagged.jsonl.run.json", record)
+	x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "pool.tagged.jsonl")},
+		Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if c := x.Catalog(); c.Rows != 1 || len(c.Runs) != 1 || len(c.Notes) != 1 {
+		t.Errorf("%d rows of %d runs, %q", c.Rows, len(c.Runs), c.Notes)
+	}
+}
+
 // TestOrigin: beside others, rows that a later stage handed on go by the name of the file that they are of; what
 // another system wrote alike is no origin.
 func TestOrigin(t *testing.T) {

@@ -84,23 +84,30 @@ func (s *source) isMadeAs(other *source) bool {
 		*a.Model == *b.Model && maps.Equal(s.reading.Thresholds, other.reading.Thresholds)
 }
 
+// isReadFrom tells whether rows of the source are read from another, so that the other's cannot be read from here.
+func (s *source) isReadFrom(other *source) bool {
+	for s != nil && s != other {
+		s = s.readFrom
+	}
+	return s == other
+}
+
 // leaveOutRepeated finds rows that stand in another file that is shown too, because a later stage handed them on, or
 // because they are in a workspace as well: they are read from that one alone. A source of which no row is left is
 // dropped; beside others the one that its rows are read from goes by its name.
 func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept []*source, notes []string, err error) {
 	for i, s := range sources {
-		rows, others, by := 0, 0, (*source)(nil)
+		rows, others := 0, 0
 		for j, later := range sources {
 			again := later.isMadeOf(s) || s.isBare() && later.record != nil || j < i && s.isMadeAs(later)
-			if !again || s.repeated != nil {
+			if !again || s.repeated != nil || later.isReadFrom(s) {
 				continue
 			}
 			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
 			}
-			by = later
 		}
-		if n := len(s.repeated); n > 0 {
+		if n, by := len(s.repeated), s.readFrom; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %s in %s too, and counted once", s.name,
 				words.Plural(n, "row is", "rows are"), by.name))
 			if n == rows {
@@ -151,7 +158,7 @@ func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (r
 		return nil
 	}, dataset.Skip)
 	if len(found) > 0 {
-		s.repeated = found
+		s.repeated, s.readFrom = found, later
 	}
 	return rows, others, err
 }

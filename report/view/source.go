@@ -39,6 +39,7 @@ type source struct {
 	first   *dataset.Row      // nil: there is none
 
 	repeated map[string]bool // ids of rows that are read from another source
+	readFrom *source         // that source; nil: none
 	origin   *source         // all of whose rows are read from this one, and no others; nil: none
 	file     string          // its own name, where it goes by that of its first origin
 	clipNote string          // what was cut of rows, or ""

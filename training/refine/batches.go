@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -142,6 +143,64 @@ func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) 
 		files, err = append(files, saved...), errors.Join(err, saveErr)
 	}
 	return files, err
+}
+
+// Exported are those for whom a batch was exported into its own folder.
+type Exported struct {
+	For    []string `json:"exported,omitempty"`     // reviewers, by name
+	Absent []string `json:"not_answered,omitempty"` // those of them who have answered nothing
+}
+
+// exported finds for whom a batch was exported, and who of them has not answered.
+func (w *Workspace) exported(batch string, hasAnswered func(name string) bool) (e Exported, err error) {
+	entries, err := w.entries(filepath.Join(BatchesDir, batch, review.ExportDir))
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() || slices.Contains(exchange.Formats(), name) { // a format's own folder
+			continue
+		}
+		e.For = append(e.For, name)
+		if !hasAnswered(name) {
+			e.Absent = append(e.Absent, name)
+		}
+	}
+	return e, err
+}
+
+// words are "exported for anna, ben; ben has not answered"; "" where nobody is outstanding.
+func (e *Exported) words() string {
+	if len(e.Absent) == 0 {
+		return ""
+	}
+	verb := "has"
+	if len(e.Absent) > 1 {
+		verb = "have"
+	}
+	return fmt.Sprintf("exported for %s; %s %s not answered", strings.Join(e.For, ", "),
+		strings.Join(e.Absent, " and "), verb)
+}
+
+// answerFiles are the files of a batch to be filled in, as refine merge takes them: those for the absent, where FILE is
+// what comes back of another tool, and that for nobody by name.
+func (w *Workspace) answerFiles(batch string, e *Exported) (files []string) {
+	dir := w.Path(BatchesDir, batch, review.ExportDir)
+	if file := toFillIn(dir); file != "" {
+		files = append(files, "NAME="+file)
+	}
+	for _, name := range e.Absent {
+		files = append(files, cmp.Or(toFillIn(filepath.Join(dir, name)), name+"=FILE"))
+	}
+	return files
+}
+
+// toFillIn is the file in a folder of exports that is filled in as it is; "" is none.
+func toFillIn(dir string) string {
+	for _, format := range []string{exchange.XLSX, exchange.CSV, exchange.JSONL} {
+		if file := filepath.Join(dir, "review."+format); fileThere(file) {
+			return file
+		}
+	}
+	return ""
 }
 
 // formats checks the options and gives the formats that they ask for.

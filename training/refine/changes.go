@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,15 +10,16 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// Changes are the rows of the training set to which a merge gives other labels. The JSON keys are stable.
+// Changes are the rows of the training set and of random slices to which a merge gives other labels. The JSON keys are
+// stable.
 type Changes struct {
 	Changed   int      `json:"changed"`              // rows
 	ChangedOf []string `json:"changed_of,omitempty"` // who gave the labels before; StartRows is the start
 }
 
-// changes finds the rows of the training set that have other labels than these, by text.
+// changes finds the rows that have other labels than these, by text.
 func (w *Workspace) changes(labels map[string][]string) (c Changes, err error) {
-	err = w.EachTraining(func(_ string, row *dataset.Row) error {
+	look := func(row *dataset.Row) error {
 		now, ok := labels[row.TextHash()]
 		if !ok {
 			return nil
@@ -33,7 +35,8 @@ func (w *Workspace) changes(labels map[string][]string) (c Changes, err error) {
 		c.Changed++
 		c.ChangedOf = append(c.ChangedOf, p.By...)
 		return err
-	})
+	}
+	err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return look(row) }), w.EachRandom(look))
 	slices.Sort(c.ChangedOf)
 	c.ChangedOf = slices.Compact(c.ChangedOf)
 	return c, err

@@ -1,7 +1,9 @@
 package refine
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,28 +14,45 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// History are the figures of all iterations. Its JSON keys are stable.
+// History are the batches with what their reviewers agree on, and the figures of all iterations. Its JSON keys are
+// stable.
 type History struct {
-	Taxonomy   string     `json:"taxonomy"`   // name@version
-	Current    int        `json:"current"`    // iteration in use; -1 is the model to start from
-	Iterations []*Metrics `json:"iterations"` // one at least, rising
+	Taxonomy   string        `json:"taxonomy"`   // name@version
+	Current    int           `json:"current"`    // iteration in use; -1 is the model to start from
+	Batches    []BatchStatus `json:"batches"`    // rising
+	Iterations []*Metrics    `json:"iterations"` // rising
 
 	of *taxonomy.Taxonomy
 }
 
-// History reads the figures of all iterations. It is an error if there are none.
+const noIteration = "no iteration was trained yet"
+
+// History reads batches and iterations. It is an error if there is neither.
 func (w *Workspace) History() (*History, error) {
 	all, current, err := w.allMetrics()
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s",
-			words.Quote(w.Dir))
+	s := &Status{Batches: []BatchStatus{}}
+	err = errors.Join(err, w.lookAtBatches(s))
+	h := &History{Taxonomy: w.Taxonomy.ID(), Current: current, Batches: s.Batches, of: w.Taxonomy,
+		Iterations: append([]*Metrics{}, all...)} // never null
+	if err == nil && len(all)+len(s.Batches) == 0 {
+		err = fmt.Errorf("%s: %s; see what comes next: erreval refine status %[1]s", words.Quote(w.Dir), noIteration)
 	}
-	return &History{Taxonomy: w.Taxonomy.ID(), Current: current, Iterations: all, of: w.Taxonomy}, err
+	return h, err
 }
 
 // Report puts the figures into tables.
 func (h *History) Report() *report.Report {
 	out := &report.Report{Title: "Refinement: " + h.Taxonomy, Facts: []string{h.inUse()}}
+	if len(h.Batches) > 0 {
+		out.Sections = append(out.Sections, h.batches())
+	}
+	if slices.ContainsFunc(h.Batches, func(b BatchStatus) bool { return b.Agreement != nil }) {
+		out.Sections = append(out.Sections, h.agreement())
+	}
+	if len(h.Iterations) == 0 {
+		out.Facts = []string{noIteration}
+		return out
+	}
 	dev, random := func(m *Metrics) *Evaluation { return m.Dev }, func(m *Metrics) *Evaluation { return m.Random }
 	out.Sections = append(out.Sections, h.identifier("Identifier, development rows", dev))
 	if slices.ContainsFunc(h.Iterations, func(m *Metrics) bool { return m.Random != nil }) {
@@ -51,6 +70,57 @@ func (h *History) inUse() string {
 		return "in use: the model to start from"
 	}
 	return "in use: iteration " + IterationName(h.Current)
+}
+
+// batches are a table of who answered what.
+func (h *History) batches() report.Section {
+	s := report.Section{Title: "Batches", Table: report.NewTable("Batch", "Chosen by", "Items", "Answers", "Skipped",
+		"Reviewers", "Merged", "Conflicts", "Left out")}
+	for _, i := range []int{1, 5, 6} { // texts
+		s.Table.Columns[i].Right = false
+	}
+	for i := range h.Batches {
+		b, by, merged := &h.Batches[i], "the model to start from", "no"
+		if b.Iteration >= 0 {
+			by = "iteration " + IterationName(b.Iteration)
+		}
+		if b.Merged {
+			merged = "yes"
+		}
+		s.Table.Rows = append(s.Table.Rows, []any{b.ID, by, b.Items, total(b.Answers), total(b.Skipped),
+			strings.Join(slices.Sorted(maps.Keys(b.Answers)), ", "), merged, b.Conflicts, b.Dropped})
+		if outstanding := b.Exported.words(); outstanding != "" {
+			s.Notes = append(s.Notes, b.ID+": "+outstanding)
+		}
+	}
+	return s
+}
+
+func total(counts map[string]int) (sum int) {
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
+
+// agreement is a table of how far the reviewers of each batch agree.
+func (h *History) agreement() report.Section {
+	s := report.Section{Title: "Agreement of reviewers, by their first answers", Notes: []string{
+		"Same labels in %; alpha: Krippendorff's; overlap: mean Jaccard of two reviewers' label sets."},
+		Table: report.NewTable("Batch", "Rows that several answered", "Same labels", "Alpha", "Overlap")}
+	figure := func(x *float64) report.Number {
+		if x == nil {
+			return report.Undefined
+		}
+		return report.Number(*x)
+	}
+	for _, b := range h.Batches {
+		if a := b.Agreement; a != nil {
+			s.Table.Rows = append(s.Table.Rows, []any{b.ID, a.Items, (100 * report.Number(a.Exact)).As("%.1f"),
+				figure(a.Alpha), figure(a.Jaccard)})
+		}
+	}
+	return s
 }
 
 // identifier is a table as the paper's Table 7, with the change against the model before.
@@ -194,5 +264,8 @@ func (h *History) Curves() []chart.Line {
 
 // Draw draws the learning curve as "svg" or "png".
 func (h *History) Draw(format string) ([]byte, error) {
+	if len(h.Iterations) == 0 {
+		return nil, errors.New(noIteration + ": there is no learning curve")
+	}
 	return chart.Curves("Learning curve, with 95 % intervals", "iteration", "share", h.Curves(), format)
 }

@@ -83,8 +83,12 @@ func TestLoop(t *testing.T) {
 	if _, err := w.RankQuality(t.Context(), QualityOptions{Method: "chance"}); !errors.As(err, &option) {
 		t.Errorf("an unknown method: %v", err)
 	}
-	if _, err := w.History(); err == nil || !strings.Contains(err.Error(), "no iteration was trained yet") {
-		t.Errorf("figures of nothing: %v", err)
+	h, err := w.History()
+	if err != nil || len(h.Batches) != 1 || !h.Batches[0].Merged || h.Report().Facts[0] != noIteration {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if _, err := h.Draw("svg"); err == nil {
+		t.Error("a learning curve of nothing")
 	}
 	undone, _, err := w.Undo()
 	if err != nil || undone.Step != StepMerge+"B001" || !slices.Contains(undone.Made, "batches/B001/merge.json") {

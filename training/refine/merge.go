@@ -32,8 +32,7 @@ type Merged struct {
 	Changes
 	New      bool     `json:"-"` // it added something; else nothing was changed
 	Deciding Deciding `json:"-"` // of the items on which reviewers differ
-	Exported []string `json:"-"` // reviewers for whom the batch was exported into its own folder
-	Absent   []string `json:"-"` // those of them who have answered nothing
+	Exported Exported `json:"-"`
 
 	labels string // in words
 }
@@ -98,23 +97,10 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		}
 		merged.Deciding = w.deciding(m.f.ID, number)
 	}
-	return merged, errors.Join(w.findAbsent(merged), removeFiles(m.rejectedPath()))
-}
-
-// findAbsent finds who has not answered of those that the batch was exported for.
-func (w *Workspace) findAbsent(m *Merged) error {
-	entries, err := w.entries(filepath.Join(BatchesDir, m.Batch, review.ExportDir))
-	for _, entry := range entries {
-		name := entry.Name()
-		if !entry.IsDir() || slices.Contains(exchange.Formats(), name) { // a format's own folder
-			continue
-		}
-		m.Exported = append(m.Exported, name)
-		if !slices.ContainsFunc(m.Reviewers, func(r review.Reviewer) bool { return r.Name == name }) {
-			m.Absent = append(m.Absent, name)
-		}
-	}
-	return err
+	merged.Exported, err = w.exported(m.f.ID, func(name string) bool {
+		return slices.ContainsFunc(merged.Reviewers, func(r review.Reviewer) bool { return r.Name == name })
+	})
+	return merged, errors.Join(err, removeFiles(m.rejectedPath()))
 }
 
 // gather reads the review page's answers and the files.
@@ -236,6 +222,24 @@ func (m *merging) record() (map[string][]byte, error) {
 	return files, errors.Join(err, answersErr)
 }
 
+// singleWords names the first of the rows that rest on one reviewer alone.
+func (m *Merged) singleWords() string {
+	text := strings.Join(m.SingleOf, ", ")
+	if m.Single > len(m.SingleOf) {
+		text += ", …"
+	}
+	return text
+}
+
+// droppers are those who skipped what they were to decide.
+func (m *Merged) droppers() (names []string) {
+	for _, by := range m.Dropped {
+		names = append(names, by...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Text writes what was merged and what not, what each reviewer did, and how far they agree.
 func (m *Merged) Text(w io.Writer) error {
 	var out report.Lines
@@ -244,8 +248,14 @@ func (m *Merged) Text(w io.Writer) error {
 			m.Batch, m.Train, m.Random, m.Auto)
 		out.Add("labels", "%s", m.labels)
 		m.Changes.add(&out)
-		if m.Single > 0 && len(m.Reviewers) > 1 {
-			out.Add("of them", "%s on one reviewer alone", words.Plural(m.Single, "row rests", "rows rest"))
+		switch {
+		case m.Single > 0 && len(m.Reviewers) > 1:
+			out.Add("of them", "%s on one reviewer alone: %s", words.Plural(m.Single, "row rests", "rows rest"), m.singleWords())
+		case m.Single > 0:
+			out.Add("rows", "all rest on %s alone", m.Reviewers[0].Name)
+		}
+		if m.Settled > 0 {
+			out.Add("settled", "%s of the merge before", words.Plural(m.Settled, "conflict", "conflicts"))
 		}
 	} else {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
@@ -255,6 +265,12 @@ func (m *Merged) Text(w io.Writer) error {
 	if m.Late > 0 {
 		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
 			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
+	}
+	if n := len(m.Dropped); n > 0 {
+		out.Add("left out", "%d that %s skipped", n, strings.Join(m.droppers(), " and "))
+	}
+	if m.Kept > 0 {
+		out.Add("of these", "%s merged before, with labels that stay", words.Plural(m.Kept, "row was", "rows were"))
 	}
 	if m.Marked > 0 {
 		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))

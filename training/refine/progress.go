@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"syscall"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -167,7 +170,9 @@ type TrainPlan struct {
 	// Steps are those of each task, at most: fewer where patience ends it.
 	Steps       map[string]int `json:"steps"`
 	StepSeconds float64        `json:"step_seconds"` // of the last training that was alike; 0 is not known
-	epochs      int
+	// Few says of what there are too few rows for a training that is worth its time.
+	Few    []string `json:"few,omitempty"`
+	epochs int
 }
 
 // Plan is what training on so many rows would begin with, and how long that takes by what steps took before.
@@ -187,6 +192,28 @@ func (w *Workspace) Plan(command []string, encoder string, rows, dev int) *Train
 		p.measure(c, filepath.Join(u.dir, TaskIdentifier, jobFile), filepath.Join(u.dir, TaskIdentifier, progressFile))
 	}
 	return p
+}
+
+// Weigh says in the plan whether there are enough rows for it.
+func (w *Workspace) Weigh(p *TrainPlan, s *Status) error {
+	if 0 < p.Rows && p.Rows < fewRows {
+		p.Few = append(p.Few, s.fewWords())
+	}
+	chooses := TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
+	add := func(row *dataset.Row) error { return chooses.add(w.Taxonomy, row) }
+	err := w.EachRow(w.Path(DevFile), add)
+	if err == nil && chooses.Rows == 0 {
+		err = w.EachRandom(add)
+	}
+	least := w.Config.Promote.MinSupport
+	enough := slices.ContainsFunc(w.Taxonomy.Types, func(y taxonomy.Type) bool {
+		return !y.NoError && chooses.Labels[y.Name] >= least
+	})
+	if chooses.Rows > 0 && !enough {
+		p.Few = append(p.Few, fmt.Sprintf("%s cannot choose thresholds: no error has %d of them, and all errors share one",
+			words.Plural(chooses.Rows, "development row", "development rows"), least))
+	}
+	return err
 }
 
 // steps of a training on so many rows, at most.

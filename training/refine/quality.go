@@ -1,9 +1,14 @@
 package refine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -117,13 +122,52 @@ func (r *rating) readTraining() error {
 			return err
 		}
 	}
-	return r.w.EachTraining(func(_ string, row *dataset.Row) error {
+	given, err := r.w.firstAnswers()
+	return errors.Join(err, r.w.EachTraining(func(_ string, row *dataset.Row) error {
 		labels, err := row.Labels(r.w.Taxonomy)
-		r.byText[row.TextHash()] = len(r.rows)
-		r.rows, r.chosen = append(r.rows, review.Rated{RowID: row.ID, Labels: labels}), append(r.chosen,
-			first[row.TextHash()])
+		text := row.TextHash()
+		r.byText[text] = len(r.rows)
+		r.rows = append(r.rows, review.Rated{RowID: row.ID, Labels: labels, Voices: voicesOf(given[text], labels)})
+		r.chosen = append(r.chosen, first[text])
 		return err
-	})
+	}))
+}
+
+// firstAnswers are what people answered in the last batch that has a text, by text and person: labels as JSON. Of a row
+// that the batch repeats the first answer counts, as in its agreement.
+func (w *Workspace) firstAnswers() (map[string]map[string]string, error) {
+	given := map[string]map[string]string{}
+	numbers, err := w.Batches()
+	for _, n := range numbers {
+		dir := w.Path(BatchesDir, BatchName(n))
+		merges, readErr := review.ReadMerges(dir)
+		err = errors.Join(err, readErr)
+		used := filepath.Join(dir, review.MergeName(review.UsedStem, len(merges), ".jsonl"))
+		of := map[string]map[string]string{}
+		err = errors.Join(err, eachRow(context.Background(), used, nil, func(line *dataset.Row) error {
+			text, who := review.ColumnText(line, "text_sha256"), review.ColumnText(line, "reviewer")
+			if review.ColumnText(line, "resolves") == "true" || review.ColumnText(line, "skipped") == "true" {
+				return nil
+			}
+			if of[text] == nil {
+				of[text] = map[string]string{}
+			}
+			of[text][who] = cmp.Or(of[text][who], review.ColumnText(line, "labels"))
+			return nil
+		}))
+		maps.Copy(given, of)
+	}
+	return given, err
+}
+
+// voicesOf counts who answered a row, and compares that with its labels.
+func voicesOf(given map[string]string, labels []string) review.Voices {
+	v := review.Voices{People: len(given), Alike: len(given) > 0}
+	for _, answer := range given {
+		var said []string
+		v.Alike = json.Unmarshal([]byte(answer), &said) == nil && slices.Equal(said, labels) && v.Alike
+	}
+	return v
 }
 
 // fillFromIterations takes each reviewed row's probabilities from the last pool that was tagged before the row was
@@ -163,22 +207,29 @@ func (r *rating) take(i int, d *dataset.Diagnosis) {
 	}
 }
 
-// Summary says how many rows were ranked, and how many are probably labelled wrongly.
+// Summary says how many rows were ranked, with the labels of how many the model disagrees, and how many of these
+// several people gave alike.
 func (r *Ranking) Summary() string {
-	issues := 0
+	issues, alike := 0, 0
 	for _, d := range r.Doubts {
 		issues += count(d.Issue)
+		alike += count(d.Issue && d.Alike && d.People > 1)
 	}
-	return fmt.Sprintf("%s: %s ranked, %d probably labelled wrongly; %d without probabilities by a model "+
-		"that was not trained on them",
-		r.File, words.Plural(len(r.Doubts), "row", "rows"), issues, r.Unknown)
+	text := fmt.Sprintf("%s: %s ranked; the model disagrees most with the labels of %d: it or they are wrong",
+		r.File, words.Plural(len(r.Doubts), "row", "rows"), issues)
+	if alike > 0 {
+		text += fmt.Sprintf(" (%s labelled alike by several people: look for the model's fault first)",
+			words.Plural(alike, "of these was", "of these were"))
+	}
+	return fmt.Sprintf("%s; %d without probabilities by a model that was not trained on them", text, r.Unknown)
 }
 
 // Text writes the first n rows, each with its score, its labels, and what speaks against them.
 func (r *Ranking) Text(w io.Writer, n int) error {
 	var out report.Lines
 	for _, d := range r.Doubts[:min(max(0, n), len(r.Doubts))] {
-		out.Add(d.RowID, "%.3f\t%s\t%s", d.Score, strings.Join(d.Labels, ", "), d.Summary())
+		out.Add(d.RowID, "%.3f\t%s\t%s%s", d.Score, strings.Join(d.Labels, ", "), d.Summary(),
+			words.Prefixed("; ", d.Voices.Text()))
 	}
 	return out.Text(w)
 }

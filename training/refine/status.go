@@ -2,6 +2,7 @@ package refine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,10 @@ type BatchStatus struct {
 	Merged    bool           `json:"merged"`
 	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
 	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, undecided since
+	Dropped   int            `json:"dropped"`   // items left out for good at the last merge
+	// of the last merge; nil without an item that two answered
+	Agreement *review.Agreement `json:"agreement,omitempty"`
+	Exported
 	Deciding
 }
 
@@ -190,6 +195,7 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		conflicts, openErr := w.undecided(id, last.Conflicts)
 		err = errors.Join(err, openErr)
 		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(conflicts)
+		b.Dropped, b.Agreement = len(last.Dropped), last.Agreement
 		if b.Conflicts > 0 {
 			b.Deciding = w.deciding(id, n)
 		}
@@ -197,7 +203,9 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
 	}
-	return b, err
+	exported, exportErr := w.exported(id, func(name string) bool { return b.Answers[name]+b.Skipped[name] > 0 })
+	b.Exported = exported
+	return b, errors.Join(err, exportErr)
 }
 
 // countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
@@ -209,11 +217,12 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 		answered, of := map[string]bool{}, strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		for line := range bytes.Lines(data) {
 			var a struct {
-				Item    string `json:"item_id"`
-				Skipped bool   `json:"skipped"`
+				Item     string `json:"item_id"`
+				Reviewer string `json:"reviewer"`
+				Skipped  bool   `json:"skipped"`
 			}
 			if json.Unmarshal(line, &a) == nil {
-				answered[a.Item] = !a.Skipped
+				answered[a.Item], of = !a.Skipped, cmp.Or(a.Reviewer, of)
 			}
 		}
 		b.Answers[of] = 0
@@ -278,7 +287,7 @@ func (w *Workspace) next(s *Status) {
 		return
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return !b.Merged }); at >= 0 {
-		s.waiting(s.Batches[at], say)
+		w.waiting(s, s.Batches[at], say)
 		return
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {
@@ -321,12 +330,16 @@ const fewRows = 200
 
 // tooFew says how a training set that is too small grows.
 func (s *Status) tooFew(say func(command, why string, args ...any)) {
-	why := fmt.Sprintf("%s teach a model next to nothing, some %d are a beginning", words.Plural(s.Training.Rows,
-		"labelled row", "labelled rows"), fewRows)
+	why := s.fewWords()
 	say("select", "%s: label the rows of the pool that teach most", why)
 	if s.Model == "" { // that could choose rows
 		s.Next, s.Why = "", why+": label more of them, plant errors with erreval simulate, and make the workspace anew"
 	}
+}
+
+func (s *Status) fewWords() string {
+	return fmt.Sprintf("%s a model next to nothing, some %d are a beginning", words.Plural(s.Training.Rows,
+		"labelled row teaches", "labelled rows teach"), fewRows)
 }
 
 // CheckRows says what training lacks of rows: ErrNoRows, ErrNoDev, or both of them joined.
@@ -341,14 +354,20 @@ func (s *Status) CheckRows() error {
 	return errors.Join(noRows, noDev)
 }
 
-func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...any)) {
+// waiting says what goes on with a batch that is not merged.
+func (w *Workspace) waiting(s *Status, b BatchStatus, say func(command, why string, args ...any)) {
 	done := 0
 	for who, n := range b.Answers {
 		done = max(done, n+b.Skipped[who])
 	}
 	if done >= b.Items && done > 0 {
-		say("merge", "all %d items of %s are answered", b.Items, b.ID)
+		say("merge", "all %d items of %s are answered%s", b.Items, b.ID, words.Prefixed("; ", b.Exported.words()))
 		return
 	}
 	say("review", "%s waits for a reviewer: %d of %d items are answered", b.ID, done, b.Items)
+	if files := w.answerFiles(b.ID, &b.Exported); len(files) > 0 {
+		browser := s.Next
+		say("merge", "%s; merge the exported files when they are filled in, or label in the browser: %s", s.Why, browser)
+		s.Next += " " + words.QuoteAll(files)
+	}
 }

@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -96,12 +97,16 @@ func (b *BatchStatus) words() string {
 		open = append(open, fmt.Sprintf("%d not answered", b.Missing))
 	}
 	if b.Conflicts > 0 {
-		open = append(open, fmt.Sprintf("%d in conflict, which wait to be decided %s", b.Conflicts, b.Places()))
+		open = append(open, words.Plural(b.Conflicts, "in conflict, which waits", "in conflict, which wait")+
+			" to be decided "+b.Places())
 	}
 	if len(open) > 0 {
 		text += " but for " + strings.Join(open, " and ")
 	}
-	return text
+	if b.Dropped > 0 {
+		text += fmt.Sprintf("; %d left out for good", b.Dropped)
+	}
+	return text + words.Prefixed("; ", b.Exported.words())
 }
 
 func (i *IterationLine) words() string {
@@ -133,11 +138,14 @@ func (s *Status) modelWords() string {
 // Text writes the plan.
 func (p *TrainPlan) Text(w io.Writer) error {
 	var out report.Lines
-	out.Add("trainer", "%s", words.QuoteAll(p.Command))
+	out.Add("trainer", "%s", cmp.Or(words.QuoteAll(p.Command), "none on this machine yet"))
 	out.Add("encoder", "%s", p.Encoder)
 	out.Add("rows", "%d to train on, %d to choose by", p.Rows, p.Dev)
 	out.Add("steps", "%s", p.stepWords())
 	out.Add("time", "%s", p.timeWords())
+	for _, few := range p.Few {
+		out.Add("too few", "%s", few)
+	}
 	return out.Text(w)
 }
 

@@ -42,7 +42,8 @@ func (f *Frozen) Differing(e *Earlier) *Frozen {
 	d := *f
 	d.Dir, d.Decides = ConflictsDir(f.Dir, e.Number), true
 	d.Columns = append(slices.Clip(f.Columns), Column{Name: ColumnAnswered,
-		Definition: "what each reviewer answered, with the notes; they differ, and your answer decides"})
+		Definition: "what each reviewer answered, with the notes; they differ, and your answer decides; a skip leaves the " +
+			"row out for good"})
 	d.All, d.Values, d.index = nil, nil, map[string]int{}
 	for _, c := range e.Conflicts {
 		i, ok := f.index[c.ItemID]

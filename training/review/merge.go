@@ -28,9 +28,13 @@ type Merge struct {
 	// of the added rows, those that somebody decided after reviewers differed
 	Resolved  int                 `json:"resolved"`
 	Single    int                 `json:"single"`              // of the added rows, those that one reviewer alone decided
+	SingleOf  []string            `json:"single_of,omitempty"` // the first of these items, shownSingle at most
+	Settled   int                 `json:"settled"`             // conflicts of the merge before that are none any more
 	Marked    int                 `json:"marked"`              // items on which reviewers differ, decided by a mark
 	Labels    map[string]int      `json:"labels"`              // added rows with each label
 	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
+	Dropped   map[string][]string `json:"dropped,omitempty"`   // item to those who skipped it where they were to decide
+	Kept      int                 `json:"kept,omitempty"`      // of Dropped, items merged before: they keep their labels
 	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
 	Conflicts []Conflict          `json:"conflicts,omitempty"` // items that reviewers answered differently
 	Late      int                 `json:"late,omitempty"`      // of Conflicts, items merged before: they keep their labels
@@ -126,6 +130,7 @@ func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []
 	if len(g.faults) > 0 {
 		return nil, g.faults
 	}
+	g.countSettled(out)
 	out.Answers = g.sorted()
 	out.Reviewers = g.reviewers()
 	out.Agreement = f.agreement(byItem)
@@ -245,6 +250,7 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		voices = decided(answers, false)
 	}
 	differ := slices.ContainsFunc(voices, func(a Answer) bool { return !a.same(&voices[0]) })
+	dropped := droppers(answers)
 	late := merged && slices.ContainsFunc(voices, func(a Answer) bool { return !slices.Equal(a.Labels, before) })
 	if merged && !(late && resolved && !differ) {
 		out.Before++
@@ -254,11 +260,13 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer,
 			voices[0].says(), voices[1].Reviewer, voices[1].says())
 	case merged && !late:
+	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
+		out.Marked++
+	case !resolved && len(dropped) > 0:
+		out.drop(it, dropped, merged)
 	case len(voices) == 0 && len(answers) > 0:
 		out.Skipped = append(out.Skipped, it.ItemID)
 	case len(voices) == 0:
-	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
-		out.Marked++
 	case differ || late && !resolved:
 		out.Conflicts = append(out.Conflicts, conflict(it, voices))
 		if merged {
@@ -280,13 +288,8 @@ func decided(answers []Answer, resolves bool) []Answer {
 	return out
 }
 
-func conflict(it *Item, voices []Answer) Conflict {
-	c := Conflict{ItemID: it.ItemID, Answers: map[string][]string{}}
-	for _, a := range voices {
-		c.Answers[a.Reviewer] = a.Labels
-	}
-	return c
-}
+// shownSingle is how many of the rows that rest on one reviewer alone are named.
+const shownSingle = 3
 
 func (o *Outcome) take(it *Item, voices []Answer, resolved bool) {
 	d := Decision{Item: it, Labels: voices[0].Labels, Resolved: resolved}
@@ -308,6 +311,9 @@ func (o *Outcome) take(it *Item, voices []Answer, resolved bool) {
 		o.Resolved++
 	case len(voices) == 1:
 		o.Single++
+		if len(o.SingleOf) < shownSingle {
+			o.SingleOf = append(o.SingleOf, it.ItemID)
+		}
 	}
 }
 

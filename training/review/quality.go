@@ -34,6 +34,24 @@ type Rated struct {
 	Probabilities dataset.Probabilities
 	// labels without a probability, for the row lacks a field that they need: they speak for no doubt
 	NotJudged []string
+	Voices
+}
+
+// Voices are the people who answered a row in its batch, before somebody decided between them.
+type Voices struct {
+	People int  `json:"people,omitempty"` // 0 is not known
+	Alike  bool `json:"alike,omitempty"`  // all of them gave the row's labels
+}
+
+// Text says of several people whether they gave the row's labels; "" is not known.
+func (v *Voices) Text() string {
+	switch {
+	case v.People < 2:
+		return ""
+	case v.Alike:
+		return fmt.Sprintf("%d people gave these labels", v.People)
+	}
+	return fmt.Sprintf("%d people did not agree on these labels", v.People)
 }
 
 // Doubt is a line of the ranking of a training set: how far the model bears a row's labels out.
@@ -41,8 +59,9 @@ type Doubt struct {
 	RowID    string    `json:"row_id"`
 	Score    float64   `json:"score"`  // 0 to 1, the lower the more doubtful
 	Labels   []string  `json:"labels"` // as given
-	Issue    bool      `json:"issue"`  // one label at least is probably wrong by confident learning
+	Issue    bool      `json:"issue"`  // one label at least is one that the model denies by confident learning
 	Suspects []Suspect `json:"suspects"`
+	Voices
 }
 
 // Suspect is a label that the row should not have, or should.
@@ -51,7 +70,7 @@ type Suspect struct {
 	Given       bool    `json:"given"`
 	Probability float64 `json:"probability"` // that the row has it
 	Score       float64 `json:"score"`       // quality of this label alone, 0 to 1
-	Issue       bool    `json:"issue"`       // probably wrong by confident learning
+	Issue       bool    `json:"issue"`       // the model denies it by confident learning: one of the two is wrong
 }
 
 // RankQuality ranks rows by the quality of their labels, the most doubtful first, by cleanlab's method for several
@@ -82,7 +101,7 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 	for i := range rows {
 		scores := method.Scores(given[i], p[i])
 		d := Doubt{RowID: rows[i].RowID, Score: stats.EMA(scores, stats.QualityAlpha), Labels: rows[i].Labels,
-			Suspects: []Suspect{}}
+			Suspects: []Suspect{}, Voices: rows[i].Voices}
 		worst := slices.Index(scores, slices.Min(scores))
 		for k, y := range types {
 			d.Issue = d.Issue || issues[k][i]

@@ -1,14 +1,11 @@
 package reporting
 
 import (
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -46,26 +43,32 @@ func (m *maker) refinement(dir string) {
 		m.note(r, "refinement", err)
 		return
 	}
-	if h, err := w.History(); err != nil {
-		m.note(r, "learning curve", err)
-	} else {
-		m.sections = append(m.sections, learning(r.Name, h)...)
-	}
-	status, err := w.Status()
+	h, err := w.History()
 	if err != nil {
-		m.note(r, "batches", err)
+		m.note(r, "batches and no learning curve", err)
 		return
 	}
-	if len(status.Batches) > 0 {
-		m.sections = append(m.sections, batches(r.Name, status))
+	var made []view.Section
+	if len(h.Iterations) > 0 {
+		made = append(made, curve(h))
 	}
+	printed := h.Report()
+	for _, s := range printed.Sections {
+		made = append(made, onPage(view.ViewMeasured, s))
+	}
+	made[0].Notes = slices.Concat(printed.Facts, made[0].Notes)
+	for i := range made {
+		made[i].Title = "Refinement of " + r.Name + ": " + made[i].Title
+	}
+	m.sections = append(m.sections, made...)
 }
 
-func learning(name string, h *refine.History) []view.Section {
-	curve := view.Section{View: view.ViewMeasured, Title: "Refinement of " + name + ": learning curve",
+// curve is the learning curve.
+func curve(h *refine.History) view.Section {
+	s := view.Section{View: view.ViewMeasured, Title: "learning curve",
 		Chart: &view.Chart{Kind: "lines", X: "iteration", Y: "share"}}
 	for _, l := range h.Curves() {
-		s := view.Series{Name: l.Name}
+		one := view.Series{Name: l.Name}
 		for i, x := range l.X {
 			if math.IsNaN(l.Y[i]) {
 				continue
@@ -74,44 +77,11 @@ func learning(name string, h *refine.History) []view.Section {
 			if !math.IsNaN(l.Low[i]) {
 				p[2], p[3] = l.Low[i], l.High[i]
 			}
-			s.Points = append(s.Points, p)
+			one.Points = append(one.Points, p)
 		}
-		if len(s.Points) > 0 {
-			curve.Chart.Series = append(curve.Chart.Series, s)
+		if len(one.Points) > 0 {
+			s.Chart.Series = append(s.Chart.Series, one)
 		}
-	}
-	printed := h.Report()
-	curve.Notes = printed.Facts
-	sections := []view.Section{curve}
-	for _, s := range printed.Sections {
-		one := onPage(view.ViewMeasured, s)
-		one.Title = "Refinement of " + name + ": " + one.Title
-		sections = append(sections, one)
-	}
-	return sections
-}
-
-func batches(name string, status *refine.Status) view.Section {
-	s := view.Section{View: view.ViewMeasured, Title: "Refinement of " + name + ": batches",
-		Table: &report.Table{Columns: []report.Column{text("batch"), text("chosen by"), number("items"), number("answers"),
-			number("skipped"), text("reviewers"), text("merged"), number("conflicts")}}}
-	for _, b := range status.Batches {
-		by, merged := "the model to start from", "no"
-		if b.Iteration >= 0 {
-			by = "iteration " + refine.IterationName(b.Iteration)
-		}
-		if b.Merged {
-			merged = "yes"
-		}
-		s.Table.Rows = append(s.Table.Rows, []any{b.ID, by, b.Items, total(b.Answers), total(b.Skipped),
-			strings.Join(slices.Sorted(maps.Keys(b.Answers)), ", "), merged, b.Conflicts})
 	}
 	return s
-}
-
-func total(counts map[string]int) (sum int) {
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
 }

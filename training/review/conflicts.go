@@ -1,0 +1,43 @@
+package review
+
+import "slices"
+
+// droppers are those who were to decide between others, and skipped the item.
+func droppers(answers []Answer) (names []string) {
+	for _, a := range answers {
+		if a.Resolves && a.Skipped {
+			names = append(names, a.Reviewer)
+		}
+	}
+	return names
+}
+
+// drop leaves an item out for good. What was merged before keeps its labels, since a merge only adds.
+func (o *Outcome) drop(it *Item, by []string, merged bool) {
+	if o.Dropped == nil {
+		o.Dropped = map[string][]string{}
+	}
+	o.Dropped[it.ItemID] = by
+	if merged {
+		o.Kept++
+	}
+}
+
+// countSettled counts what the merge before left in conflict and this one does not. A mark is a step of its own.
+func (g *gathered) countSettled(out *Outcome) {
+	for _, c := range g.earlier.Conflicts {
+		i, ok := g.f.index[c.ItemID]
+		open := slices.ContainsFunc(out.Conflicts, func(o Conflict) bool { return o.ItemID == c.ItemID })
+		if ok && !open && !g.earlier.Marked[g.f.All[i].TextSHA256] {
+			out.Settled++
+		}
+	}
+}
+
+func conflict(it *Item, voices []Answer) Conflict {
+	c := Conflict{ItemID: it.ItemID, Answers: map[string][]string{}}
+	for _, a := range voices {
+		c.Answers[a.Reviewer] = a.Labels
+	}
+	return c
+}
