@@ -299,3 +299,37 @@ func TestPAgreesWithInterval(t *testing.T) {
 		t.Errorf("%d of 960 intervals exclude 0", excluded)
 	}
 }
+
+// TestCoverageOfPoints: the interval of points of games with ties holds the true mean, and is narrower than that of a
+// share, which knows of no ties.
+func TestCoverageOfPoints(t *testing.T) {
+	const trials = 1000
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, items := range []int{4, 10, 60} {
+		for _, p := range [][2]float64{{0.5, 0.4}, {0.2, 0.7}, {0.8, 0.15}, {0.6, 0}} { // of a win and a tie
+			held, narrower := 0, 0
+			for range trials {
+				s := &GroupSums{}
+				for range items {
+					points := 0.0
+					if x := rng.Float64(); x < p[0] {
+						points = 1
+					} else if x < p[0]+p[1] {
+						points = 0.5
+					}
+					s.AddGroup(points, 1)
+				}
+				low, high := s.PointsInterval()
+				if truth := p[0] + p[1]/2; low <= truth && truth <= high {
+					held++
+				}
+				if shareLow, shareHigh := s.ShareInterval(); high-low < shareHigh-shareLow {
+					narrower++
+				}
+			}
+			if held < 930*trials/1000 || p[1] > 0.1 && narrower < trials/2 {
+				t.Errorf("%d items, %v: %d of %d hold the true value, %d are narrower", items, p, held, trials, narrower)
+			}
+		}
+	}
+}

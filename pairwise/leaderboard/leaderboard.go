@@ -320,7 +320,7 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 func winRate(record rating.Record, wins *stats.GroupSums, interval bool) report.Figure {
 	f := report.NewFigure(record.Rate(), nil, 0)
 	if interval {
-		low, high := wins.ShareInterval()
+		low, high := wins.PointsInterval()
 		f.Low, f.High = report.Number(low), report.Number(high)
 	}
 	return f
