@@ -79,7 +79,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   resolve: { alias: { react: "preact" } }, // of markdown-to-jsx, which needs createElement alone
-  plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false }), withoutUnused, withoutStyleElements, withoutComments, licences()],
+  plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false, reactAliasesEnabled: false }), withoutUnused, withoutStyleElements, withoutComments, licences()],
   build: {
     target: "es2022",
     outDir: "dist",

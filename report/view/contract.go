@@ -342,6 +342,7 @@ type PairsQuery struct {
 	Filter Filter `json:"filter"`          // holds for a pair if it holds for either row
 	Facet  string `json:"facet"`           // "label", "issue", "gold" or "verdict.TYPE"
 	Value  string `json:"value,omitempty"` // only pairs in which one side has this value and the other has not
+	Only   string `json:"only,omitempty"`  // "a" or "b": which side has it; without Value, any that the other has not
 	Offset int    `json:"offset"`          // in the list of changed pairs
 	Limit  int    `json:"limit"`           // 0 to 1000
 }
@@ -352,7 +353,7 @@ type Pairs struct {
 	AloneA   int             `json:"alone_a"` // rows of A without a partner, whatever the filter says
 	AloneB   int             `json:"alone_b"`
 	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below
-	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or differ in Value
+	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or as Value and Only say
 	Groups   int             `json:"groups"`   // of the pairs that are not unknown; a pair is of its first row's group
 	Squares  float64         `json:"squares"`  // Σ n² over these groups, n a group's number of pairs
 	Values   []PairValue     `json:"values"`   // but those that are unknown

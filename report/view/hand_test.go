@@ -156,6 +156,7 @@ func TestWrongQueries(t *testing.T) {
 		{PairsQuery{A: Side{"label", "a"}, B: Side{"label", "b"}, Facet: "label"}, "a side is"},
 		{PairsQuery{A: Side{"system", "a"}, B: Side{"system", "b"}, Facet: "label", Value: "Blue"}, `no value "Blue"`},
 		{PairsQuery{A: Side{"system", "a"}, B: Side{"system", "b"}, Facet: "label", Limit: 1001}, "limit"},
+		{PairsQuery{A: Side{"system", "a"}, B: Side{"system", "b"}, Facet: "label", Only: "A"}, `only is "A"`},
 		{PairsQuery{A: Side{"system", "a"}, B: Side{"system", "b"}, Facet: "label", Offset: -1}, "offset"},
 	} {
 		_, _, err := answer(context.Background(), x, c.q)

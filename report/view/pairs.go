@@ -44,6 +44,9 @@ func (x *Index) side(ctx context.Context, s Side) (rows []int, err error) {
 	return rows, nil
 }
 
+// Sides that alone have a value (PairsQuery.Only).
+const onlyA, onlyB = "a", "b"
+
 // checkPairs finds what is wrong with a query, but for names.
 func (x *Index) checkPairs(q *PairsQuery) (*Facet, error) {
 	switch {
@@ -53,6 +56,8 @@ func (x *Index) checkPairs(q *PairsQuery) (*Facet, error) {
 		return nil, queryErrorf("the offset is %d; it is 0 or more", q.Offset)
 	case q.A.Facet != q.B.Facet:
 		return nil, queryErrorf("one side is of %q, the other of %q; compare two values of one facet", q.A.Facet, q.B.Facet)
+	case q.Only != "" && q.Only != onlyA && q.Only != onlyB:
+		return nil, queryErrorf("only is %q; it is %q, %q or left out", q.Only, onlyA, onlyB)
 	case q.A == q.B:
 		return nil, queryErrorf("both sides are %q; compare two", q.A.Value)
 	case q.Facet != facetLabel && q.Facet != facetIssue && q.Facet != facetGold &&
@@ -97,7 +102,7 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 		Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.rows[p[0]] && !chosen.rows[p[1]] })
 	out.Pairs = len(pairs)
-	changed, err := x.countPairs(ctx, facet, q.Value, pairs, out)
+	changed, err := x.countPairs(ctx, facet, &q, pairs, out)
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +123,14 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 }
 
 // countPairs counts pairs by who has a value, and gives those that changed.
-func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pairs [][2]int,
+func (x *Index) countPairs(ctx context.Context, facet *Facet, q *PairsQuery, pairs [][2]int,
 	out *Pairs) (changed [][2]int, err error) {
 	v, err := x.values(ctx, facet.Key)
 	if err != nil {
 		return nil, err
 	}
-	at := facet.place(value)
+	at := facet.place(q.Value)
+	wanted := func(v int, by string) bool { return (q.Value == "" || v == at) && (q.Only == "" || q.Only == by) }
 	groups, err := x.groups(ctx)
 	if err != nil {
 		return nil, err
@@ -156,13 +162,13 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 			} else {
 				sums.values[v].OnlyA++
 				sums.add(v, -1)
-				differs = differs || value == "" || v == at
+				differs = differs || wanted(v, onlyA)
 			}
 		}
 		for _, v := range slicesWithout(b, a) {
 			sums.values[v].OnlyB++
 			sums.add(v, 1)
-			differs = differs || value == "" || v == at
+			differs = differs || wanted(v, onlyB)
 		}
 		if differs {
 			changed = append(changed, p)

@@ -129,6 +129,11 @@ func queries() (all []any) {
 		PairsQuery{A: system("other"), B: system("seq2seq-small"), Facet: "label", Limit: 10},
 		PairsQuery{A: system("seq2seq-small"), B: system("other"), Facet: "label", Value: "Factual Error", Limit: 10},
 		PairsQuery{A: system("llm"), B: system("other"), Facet: "verdict.Overall"},
+		PairsQuery{A: run("tagged.jsonl"), B: run("strict.csv"), Facet: "label", Value: "Factual Error", Only: "a",
+			Limit: 10},
+		PairsQuery{A: run("tagged.jsonl"), B: run("strict.csv"), Facet: "label", Value: "Factual Error", Only: "b",
+			Limit: 10},
+		PairsQuery{A: run("tagged.jsonl"), B: run("strict.csv"), Facet: "label", Only: "b", Offset: 1, Limit: 10},
 	)
 	return all
 }

@@ -154,6 +154,34 @@ function many(systems: number): Data {
   return data;
 }
 
+/** The dozen with a second run: of the same rows with their labels, or of others in which nothing was looked for. */
+function dozenAgain(same: boolean): Data {
+  const data = dozen();
+  const { catalog, rows } = data;
+  const old = rows.id.map((_, i) => i);
+  catalog.rows = 24;
+  catalog.runs.push({ ...catalog.runs[0]!, name: "again.jsonl", command: same ? "identify" : "compare" });
+  catalog.facets[0]!.values.push({ name: "again.jsonl" });
+  for (const i of old) {
+    rows.run.push(1);
+    rows.id.push(same ? rows.id[i]! : `pair ${i}`);
+    rows.group.push(same ? i : 50 + i);
+    rows.input.push(same ? rows.input[i]! : 50 + i);
+    rows.facets["run"]!.push([1]);
+    for (const key of ["system", "label"]) rows.facets[key]!.push(same ? rows.facets[key]![i]! : []);
+    rows.measures["score.clarity"]!.push(null);
+    rows.records.push({ ...(rows.records[i] as object), id: rows.id.at(-1)! });
+  }
+  if (same) {
+    catalog.facets.push({
+      key: "system_run", title: "System and run", multi: false,
+      values: catalog.runs.flatMap((r) => ["one", "two"].map((s) => ({ name: `${s} · ${r.name}` }))),
+    });
+    rows.facets["system_run"] = rows.run.map((r, i) => [2 * r + rows.facets["system"]![i]![0]!]);
+  }
+  return data;
+}
+
 describe("the overview", () => {
   test("says the answer first, of the rows that are chosen", () => visit(makeFile("dozen.html", dozen()), async (page) => {
     // counted by hand: 2 of 5 rows are without error in both systems; Red in 5 of 10
@@ -167,6 +195,39 @@ describe("the overview", () => {
     await settle(page);
     expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r1", "r6", "r10"]);
   }));
+
+  test("has systems as lines where one run alone has labels", () => visit(makeFile("beside.html", dozenAgain(false)), async (page) => {
+    expect(await names(page)).toEqual(["All", "one", "two"]);
+    expect(await page.textContent(".result")).toMatch(/^Best: one /);
+    expect(await page.textContent("main")).not.toContain("counted together");
+  }));
+
+  test("says that the rows of several runs are counted together, and leads to one of them", () => visit(makeFile("again.html", dozenAgain(true)), async (page) => {
+    expect((await names(page)).slice(1).toSorted()).toEqual(["one · again.jsonl", "one · dozen.jsonl", "two · again.jsonl", "two · dozen.jsonl"]);
+    const said = page.locator('.note:has-text("The rows of 2 runs are counted together")');
+    expect(await said.count()).toBe(0);
+    for (const view of ["overview", "outputs", "compare"]) {
+      await page.evaluate((hash) => (location.hash = hash), at("", view, "&by=system&a=system%3Aone&b=system%3Atwo"));
+      await said.waitFor();
+      await said.locator('a:text-is("again.jsonl")').click();
+      await said.waitFor({ state: "detached" });
+      expect(query(page).getAll("any.run"), view).toEqual(["again.jsonl"]);
+      if (view === "overview") expect((await lineOf(page, "All"))[0]).toBe("10");
+    }
+  }));
+
+  test("has one line where there is one system", () => visit(makeFile("single.html", many(1)), async (page) => {
+    expect(await names(page)).toEqual(["All"]);
+    expect(await page.textContent("#content .card h2")).toBe("Error");
+  }));
+
+  test("shows where the table of runs goes on", () => {
+    const data = dozen();
+    data.catalog.runs[0]!.facts = Array.from({ length: 12 }, (_, i) => ({ name: `What is known, part ${i}`, value: `2026-11-23T18:00:${10 + i}.000000Z` }));
+    return visit(makeFile("facts.html", data), async (page) => {
+      expect(await page.locator('[aria-label^="Runs,"]').evaluate((box) => [box.scrollWidth > box.clientWidth, getComputedStyle(box).backgroundImage !== "none"])).toEqual([true, true]);
+    }, { viewport: { width: 1300, height: 900 } });
+  });
 
   test("leaves out tiles whose figure is zero", () => visit(makeFile("dozen.html", dozen()), async (page) => {
     expect(await page.locator(".totals dt").allTextContents()).toEqual(["Rows", "Runs", "Systems", "Untagged"]);
@@ -454,6 +515,23 @@ describe("tables", () => {
     });
   });
 
+  test("say beside a label that an error is near, or was not looked for", () => {
+    const data = dozen();
+    data.catalog.measures.push(...["No Error", "Red"].map((t) => ({ key: `probability.${t}`, title: t, low: 0, high: 1, runs: [0] })));
+    data.catalog.facets.push({ key: "not_judged", title: "Not judged", multi: true, values: [{ name: "Blue" }] });
+    data.rows.measures["probability.No Error"] = data.rows.id.map(() => 0.25);
+    data.rows.measures["probability.Red"] = data.rows.id.map((_, i) => (i === 4 ? 0.1 : 0.31));
+    data.rows.facets["not_judged"] = data.rows.id.map((_, i) => (i === 1 ? [0] : []));
+    const file = makeFile("doubts.html", data);
+    return visit(at(file, "rows"), async (page) => {
+      const tags = () => page.locator("main .tags").allTextContents();
+      expect((await tags()).slice(0, 5)).toEqual(["No Errornearest: Red 0.31", "Rednot judged: Blue", "RedBlue", "Blue", "No Error"]);
+      await page.goto(at(file, "outputs"));
+      await settle(page);
+      expect((await tags()).slice(0, 3)).toEqual(["No Errornearest: Red 0.31", "Red", "Rednot judged: Blue"]);
+    });
+  });
+
   test("pages of the list follow each other", () => visit(at(file, "rows"), async (page) => {
     await page.click('button:text-is("Next page")');
     await settle(page);
@@ -513,7 +591,11 @@ describe("a row", () => {
   test("marks quotes and words of other fields, and shows what is known of it", () => visit(at(file, "rows", "&row=9"), async (page) => {
     const marks = await page.locator(".fields mark").allTextContents();
     expect(marks.some((m) => m.startsWith("built in "))).toBe(true);
-    expect(await page.locator(".fields mark.field").count()).toBeGreaterThan(0);
+    for (const width of [1280, 800, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      const shown = await page.locator(".fields mark.field").evaluateAll((all) => [...new Set(all.map((m) => getComputedStyle(m).display))]);
+      expect(shown, `at ${width} pixels`).toEqual(["inline"]); // in the line that it stands in
+    }
     const text = (await page.textContent(".drawer"))!;
     expect(text).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
     for (const part of ["judge-large", "vanilla", "error-aware", "The summary says", "tuned.jsonl", "Copy id for a batch"]) expect(text).toContain(part);
@@ -615,6 +697,30 @@ describe("a comparison", () => {
     await settle(page);
     // Blue: row 2 has it and 8 not; 7 has it and 1 not
     expect(await page.locator("section:has(h2:text('Pairs that differ in Blue')) tbody tr").count()).toBe(2);
+  }));
+
+  test("lists the pairs in which one side alone has an error, and goes there", () => visit(at(makeFile("dozen.html", dozen()), "compare", "&a=system%3Aone&b=system%3Atwo"), async (page) => {
+    const ids = () => page.locator("#pairs tbody th").allTextContents();
+    const number = (title: string) => page.click(`button[title="Pairs that differ in Red: only ${title}"]`);
+    for (const [side, rows] of [["A", ["r2"]], ["B", ["r0", "r4"]]] as const) {
+      await number(side);
+      await page.waitForSelector(`#pairs h2:text-is("Pairs that differ in Red: only ${side}")`);
+      await settle(page);
+      expect(await ids()).toEqual(rows);
+      expect(await page.locator("#pairs h2").evaluate((h) => h.getBoundingClientRect().bottom < innerHeight)).toBe(true);
+    }
+    await page.click('button:text-is("Swap A and B")');
+    await page.waitForSelector('#pairs h2:text-is("Pairs that differ in Red: only A")');
+    await settle(page);
+    expect(await ids()).toEqual(["r6", "r10"]);
+    await page.click('button:text-is("Show all that differ")');
+    await settle(page);
+    expect((await ids()).length).toBe(4);
+  }, { viewport: { width: 1280, height: 500 } }));
+
+  test("starts with sides that have pairs", () => visit(at(makeFile("beside.html", dozenAgain(false)), "compare"), async (page) => {
+    expect(await page.locator(".choices select").evaluateAll((all) => all.map((s) => (s as HTMLSelectElement).value))).toEqual(["system:one", "system:two"]);
+    expect(await page.textContent("main")).toContain("6 pairs; 4 differ");
   }));
 });
 

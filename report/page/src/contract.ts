@@ -231,6 +231,7 @@ export interface PairsQuery {
   filter: Filter;
   facet: string;
   value?: string;
+  only?: "a" | "b";
   offset: number;
   limit: number;
 }

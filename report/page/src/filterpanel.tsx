@@ -163,7 +163,7 @@ function RangeFilter({ measure }: { measure: Measure }) {
   const step = measure.step ?? "any";
   const field = (end: "min" | "max", label: string, placeholder: number) => (
     <input type="number" step={step} value={range[end] ?? ""} placeholder={String(placeholder)} aria-label={`${measureTitle(measure)}: ${label}`}
-      onChange={(e) => put(end, e.currentTarget.value)} />
+      onInput={(e) => put(end, e.currentTarget.value)} />
   );
   return (
     <div class="range" role="group" aria-labelledby={id}>

@@ -230,7 +230,7 @@ export class LocalSource implements Source {
         else if (one) v.only_a++;
         else if (two) v.only_b++;
         else v.neither++;
-        if (one !== two && (wanted < 0 || wanted === i)) differs = true;
+        if (one !== two && (wanted < 0 || wanted === i) && (!q.only || one === (q.only === "a"))) differs = true;
       });
       if (differs) changed.push([x, y]);
     }

@@ -1,11 +1,11 @@
 // Shares of rows by value, in tables beside those of a filter.
 
 import { useMemo } from "preact/hooks";
-import type { Counts, Facet, Filter, Value } from "./contract";
+import type { Catalog, Counts, Facet, Filter, Value } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
 import { isShown, withCondition, withUse } from "./filters";
 import { count, number, percent, points, shareInterval } from "./format";
-import { everyRow, useAsk, usePage, type Page } from "./state";
+import { everyRow, facetOf, useAsk, usePage, type Page } from "./state";
 import { apartShares, holm, partMinusAll, share, type Difference as Tested, type GroupSums, type Interval } from "./stats";
 import { texts } from "./texts";
 import { toneOf } from "./titles";
@@ -45,6 +45,21 @@ interface Line {
 export function drill(page: Page, also: Filter, facet = "", value = ""): string {
   const filter = { ...page.state.filter, ...also, facets: { ...page.state.filter.facets, ...also.facets } };
   return page.href({ view: "rows", filter: facet ? withUse(filter, facet, value, "any") : filter, params: {} });
+}
+
+/** Says that rows of several runs are added up, which runs over the same rows should not be, with the way to one of them. */
+export function Pooled({ runs }: { runs: string[] }) {
+  const page = usePage();
+  const shown = runs.filter((name) => isShown(name, page.state.filter.facets?.["run"]));
+  if (shown.length < 2) return null;
+  const alone = (name: string) => page.href({ filter: withCondition(page.state.filter, "run", { any: [name] }) });
+  return <p class="note">{texts.pooled(shown.length)}{shown.map((name, i) => <span key={name}>{i > 0 && ","} <a href={alone(name)}>{name}</a></span>)}</p>;
+}
+
+/** The runs of which several have systems. */
+export function runsOfSystems(catalog: Catalog): string[] {
+  const both = facetOf(catalog, "system_run")?.values ?? [];
+  return catalog.runs.map((r) => r.name).filter((name) => both.some((v) => v.name.endsWith(` · ${name}`)));
 }
 
 export function ShareTable({ facet, id, trend, detail, without = [] }: { facet: Facet; id: string; trend?: string; detail?: boolean; without?: string[] }) {

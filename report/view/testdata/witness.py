@@ -294,7 +294,8 @@ def pairs(q):
             for x, y in both]
     known = [s for s in sets if s[0] and s[1]]
     clear = lambda v, x, y: judged(x, q["facet"], v) and judged(y, q["facet"], v)
-    differ = lambda s, t, x, y: {v for v in s ^ t if clear(v, x, y)}
+    alone = lambda s, t: {None: s ^ t, "a": s - t, "b": t - s}[q.get("only")]
+    differ = lambda s, t, x, y: {v for v in alone(s, t) if clear(v, x, y)}
     want = q.get("value")
     changed = [[p[2]["n"], p[3]["n"]] for p in known if (want in differ(*p) if want else differ(*p))]
     of_all = base(x["group"] for _, _, x, _ in known)[1]

@@ -1,9 +1,9 @@
-import type { Facet, PairMeasure, PairValue, Pairs, RowSummary, Side } from "../contract";
+import type { Facet, PairMeasure, PairValue, Pairs, RowSummary, Side, Source } from "../contract";
 import { RoleNone, ViewCompare } from "../contract";
 import { differing } from "../fields";
 import { count, number, pValue, percent, signed } from "../format";
 import { SectionBody, SectionCard } from "../sections";
-import { Difference, numberSums } from "../shares";
+import { Difference, numberSums, Pooled, runsOfSystems } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
 import { texts } from "../texts";
@@ -27,13 +27,21 @@ export function Compare() {
           {folded.map(({ s, i }) => <Fold key={i} title={s.title} result={s.summary}><SectionBody of={s} id={`section-${i}`} /></Fold>)}
         </Fold>
       )}
-      {sides.length >= 2 && <PairsOf sides={sides} />}
+      {sides.length >= 2 && <Start sides={sides} />}
     </>
   );
 }
 
+interface Choice {
+  side: Side;
+  title: string;
+  key: string;
+}
+
+const none = { value: "", only: "", from: "" }; // of a list
+
 /** Runs, where there are several, and systems. */
-function sidesOf(page: Page): { side: Side; title: string; key: string }[] {
+function sidesOf(page: Page): Choice[] {
   const pairsOnly = new Set(page.catalog.runs.filter((r) => r.command === "compare").map((r) => r.name));
   return ["run", "system"].flatMap((key) => {
     const facet = facetOf(page.catalog, key);
@@ -44,31 +52,61 @@ function sidesOf(page: Page): { side: Side; title: string; key: string }[] {
   });
 }
 
-function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
+const mostTries = 20; // of each kind of sides
+
+/**
+ * The first two sides that have pairs of which something is known: two files may be of other rows, or one without labels.
+ * Where none have any, systems.
+ */
+export async function firstSides(source: Pick<Source, "pairs">, sides: Choice[], facet: Facet, signal?: AbortSignal): Promise<Choice[]> {
+  let of = sides;
+  for (const kind of new Set(sides.map((s) => s.side.facet))) {
+    of = sides.filter((s) => s.side.facet === kind);
+    const tries = of.flatMap((a, i) => of.slice(i + 1).map((b): [Choice, Choice] => [a, b])).slice(0, mostTries);
+    for (const [a, b] of tries) {
+      const { pairs, unknown } = await source.pairs({ a: a.side, b: b.side, filter: {}, facet: facet.key, offset: 0, limit: 0 }, signal);
+      if (pairs > unknown) return [a, b];
+    }
+  }
+  return of;
+}
+
+/** Finds what to begin with, where the address does not say. */
+function Start({ sides }: { sides: Choice[] }) {
   const page = usePage();
-  const { params, filter } = page.state;
-  const a = sides.find((s) => s.key === params["a"]) ?? sides[0]!;
-  const same = sides.filter((s) => s.side.facet === a.side.facet && s.key !== a.key);
-  const b = same.find((s) => s.key === params["b"]) ?? same[0]!;
+  const { params } = page.state;
   const facets = findings(page.catalog);
   const facet = facets.find((f) => f.key === params["facet"]) ?? facets[0];
+  const asked = useAsk("start", [facet?.key, params["a"] === undefined], async (s, signal) =>
+    facet && params["a"] === undefined ? firstSides(s, sides, facet, signal) : []);
+  return <Answer of={asked}>{(first) => <PairsOf sides={sides} first={first} facets={facets} facet={facet} />}</Answer>;
+}
+
+function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choice[]; facets: Facet[]; facet: Facet | undefined }) {
+  const page = usePage();
+  const { params, filter } = page.state;
+  const a = sides.find((s) => s.key === params["a"]) ?? first[0] ?? sides[0]!;
+  const same = sides.filter((s) => s.side.facet === a.side.facet && s.key !== a.key);
+  const b = same.find((s) => s.key === (params["b"] ?? first[1]?.key)) ?? same[0]!;
   const value = facet?.values.find((v) => v.name === params["value"])?.name ?? "";
+  const only = value && (params["only"] === "a" || params["only"] === "b") ? params["only"] : "";
   const from = begins(params["from"]);
-  const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, filter, from], async (s, signal) =>
-    facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), offset: from, limit: size }, signal));
+  const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, only, filter, from], async (s, signal) =>
+    facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), ...(only ? { only } : {}), offset: from, limit: size }, signal));
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
   return (
     <>
       <div class="choices">
-        <Select label={texts.compare.a} value={a.key} options={sides.map(option)} onChange={(v) => page.set({ a: v, b: "", from: "", value: "" })} />
-        <Select label={texts.compare.b} value={b.key} options={same.map(option)} onChange={(v) => page.set({ a: a.key, b: v, from: "", value: "" })} />
-        <button type="button" onClick={() => page.set({ a: b.key, b: a.key, from: "" })}>{texts.compare.swap}</button>
+        <Select label={texts.compare.a} value={a.key} options={sides.map(option)} onChange={(v) => page.set({ a: v, b: "", ...none })} />
+        <Select label={texts.compare.b} value={b.key} options={same.map(option)} onChange={(v) => page.set({ a: a.key, b: v, ...none })} />
+        <button type="button" onClick={() => page.set({ a: b.key, b: a.key, only: only && (only === "a" ? "b" : "a"), from: "" })}>{texts.compare.swap}</button>
         {facet && facets.length > 1 && (
           <Select label={texts.compare.facet} value={facet.key} options={facets.map((f) => ({ value: f.key, title: facetTitle(f) }))}
-            onChange={(v) => page.set({ facet: v, value: "", from: "" })} />
+            onChange={(v) => page.set({ a: a.key, b: b.key, facet: v, ...none })} />
         )}
       </div>
       <p class="help">{texts.compare.how}</p>
+      {a.side.facet === "system" && <Pooled runs={runsOfSystems(page.catalog)} />}
       <Answer of={asked}>
         {(pairs) => pairs && facet && (
           <>
@@ -80,7 +118,7 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
               <>
                 <Values pairs={pairs} facet={facet} />
                 {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} />}
-                <Changed pairs={pairs} facet={facet} value={value} from={from} />
+                <Changed pairs={pairs} facet={facet} value={value} only={only} from={from} />
               </>
             )}
           </>
@@ -118,10 +156,18 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
   const shareA = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_a) / l.rows : null);
   const shareB = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_b) / l.rows : null);
   const plain = (key: string, title: string, value: (l: ValueLine) => number): Column<ValueLine> => ({ key, title, numeric: true, value, show: (l) => count(value(l)) });
+  /** The pairs of one side alone are listed by a click on their number. */
+  const alone = (l: ValueLine, n: number, only: "a" | "b") => {
+    const title = texts.compare.changedIn(l.name, only);
+    return n > 0 ? <button type="button" class="sort" title={title} aria-label={`${count(n)}: ${title}`} onClick={() => {
+      page.set({ ...none, value: l.name, only });
+      toList();
+    }}>{count(n)}</button> : "0";
+  };
   const columns: Column<ValueLine>[] = [
     {
       key: "name", title: facet.title, value: (l) => l.name,
-      show: (l) => <a href={page.href({ params: { ...page.state.params, value: l.name, from: "" } })} title={texts.compare.changedIn(l.name)}>{l.name}</a>,
+      show: (l) => <a href={page.href({ params: { ...page.state.params, ...none, value: l.name } })} title={texts.compare.changedIn(l.name)} onClick={toList}>{l.name}</a>,
     },
     { key: "a", title: texts.compare.share("A"), numeric: true, value: shareA, show: (l) => percent(shareA(l)) },
     { key: "b", title: texts.compare.share("B"), numeric: true, value: shareB, show: (l) => percent(shareB(l)) },
@@ -129,8 +175,8 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
     { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
     { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
     plain("both", texts.compare.both, (l) => l.both),
-    plain("only_a", texts.compare.only("A"), (l) => l.only_a),
-    plain("only_b", texts.compare.only("B"), (l) => l.only_b),
+    { ...plain("only_a", texts.compare.only("A"), (l) => l.only_a), show: (l) => alone(l, l.only_a, "a") },
+    { ...plain("only_b", texts.compare.only("B"), (l) => l.only_b), show: (l) => alone(l, l.only_b, "b") },
     plain("neither", texts.compare.neither, (l) => l.neither),
     { key: "p", title: texts.compare.p, help: texts.compare.pHelp, numeric: true, value: (l) => l.difference?.p ?? null, show: (l) => (l.difference ? pValue(l.difference.p) : "–") },
     { key: "holm", title: texts.compare.holm, help: texts.compare.holmHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
@@ -171,7 +217,13 @@ function Measures({ pairs }: { pairs: Pairs }) {
   return <Card title={texts.compare.measures}><DataTable id="numbers" caption={texts.compare.measures} hideCaption columns={columns} rows={lines} /></Card>;
 }
 
-function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; value: string; from: number }) {
+const listId = "pairs";
+
+function toList(): void {
+  document.getElementById(listId)?.scrollIntoView();
+}
+
+function Changed({ pairs, facet, value, only, from }: { pairs: Pairs; facet: Facet; value: string; only: string; from: number }) {
   const page = usePage();
   type Pair = [RowSummary, RowSummary];
   const text = (pair: Pair, of: RowSummary) => <span class="text"><Texts of={of} fields={differing(page.catalog, pair)} />{of.text}</span>;
@@ -183,9 +235,9 @@ function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; va
     { key: "tb", title: `${texts.rowsView.text} B`, value: ([, b]) => b.text, show: (p) => text(p, p[1]) },
     { key: "vb", title: `${facet.title} B`, value: ([, b]) => namesOf(b, facet), show: ([, b]) => <Tags row={b} facet={facet.key} /> },
   ];
-  const title = value ? texts.compare.changedIn(value) : texts.compare.changed;
+  const title = value ? texts.compare.changedIn(value, only) : texts.compare.changed;
   return (
-    <Card title={title} tools={value !== "" && <button type="button" onClick={() => page.set({ value: "", from: "" })}>{texts.compare.showAll}</button>}>
+    <Card id={listId} title={title} tools={value !== "" && <button type="button" onClick={() => page.set(none)}>{texts.compare.showAll}</button>}>
       {pairs.changed === 0 ? <p class="note">{texts.compare.nothing}</p> : (
         <>
           <DataTable id="changed" caption={title} hideCaption columns={columns} rows={pairs.rows} />

@@ -5,6 +5,7 @@ import type { Facet, Field, RowSummary } from "../contract";
 import { differing, listedText } from "../fields";
 import { isShown } from "../filters";
 import { shortened } from "../format";
+import { Pooled, runsOfSystems } from "../shares";
 import { facetOf, findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
@@ -44,6 +45,7 @@ export function Outputs() {
       <Answer of={asked}>
         {(answer) => (
           <>
+            {by.key === "system" && <Pooled runs={runsOfSystems(catalog)} />}
             {answer.without > 0 && <p class="note">{texts.outputs.without(answer.without, by.title)}</p>}
             <Lines of={answer.rows} by={by} facet={facet} />
             <Pager offset={from} step={size} total={answer.total} onGo={(n) => page.set({ from: n > 0 ? String(n) : "" })} />

@@ -2,7 +2,7 @@ import type { Counts, Facet, Histogram, Run } from "../contract";
 import { RoleNone, RoleUnknown } from "../contract";
 import { HistogramPicture } from "../charts";
 import { count, number } from "../format";
-import { drill, rowsOfRole } from "../shares";
+import { drill, Pooled, rowsOfRole } from "../shares";
 import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
@@ -16,9 +16,12 @@ export function Overview() {
   const byChoices = columnsOf(catalog);
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   const several = (key: string) => byChoices.find((f) => f.key === key && f.values.length > 1);
-  const by = byChoices.find((f) => f.key === state.params["by"]) ?? defaultBy(page, several);
+  const chosen = byChoices.find((f) => f.key === state.params["by"]);
   const measures = scoresOf(catalog);
-  const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | null> => {
+  const asked = useAsk(`matrix ${facet?.key ?? ""} ${chosen?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures & { runs: string[] } | null> => {
+    const looked = facet && (await s.counts({ filter: {}, facet: facet.key, by: "run" }, signal)).columns;
+    const runs = catalog.runs.filter((r, i) => (looked ? looked.some((c) => c.name === r.name && c.rows > 0) : measures.some((m) => m.runs.includes(i)))).map((r) => r.name);
+    const by = chosen ?? defaultBy(page, runs, several);
     if (!by || (!facet && measures.length === 0)) return null;
     const both = async <T,>(ask: (also: { by?: string }) => Promise<T>): Promise<Both<T>> => {
       const [whole, parts] = await Promise.all([ask({}), ask({ by: by.key })]);
@@ -29,7 +32,7 @@ export function Overview() {
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
     const figures = { facet, by, found, measures, scores };
-    return { ...figures, pair: await pairOf(s, state.filter, figures, signal) };
+    return { ...figures, runs, pair: await pairOf(s, state.filter, figures, signal) };
   });
   return (
     <>
@@ -41,18 +44,22 @@ export function Overview() {
           const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, lines[1]!));
           const result = resultOf(figures.facet, heads, comparable);
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
-          const title = texts.overview.matrix(figures.facet?.title ?? texts.overview.scores, figures.by.title);
-          const pooled = ["run", "system"].find((key) => figures.by.key !== key && figures.by.key !== "system_run" && several(key));
+          const columns = figures.facet?.title ?? texts.overview.scores;
+          const same = lines.length === 2 && lines[1]!.rows === lines[0]!.rows; // one system, or none
+          const title = same ? columns : texts.overview.matrix(columns, figures.by.title);
+          const tells = (key: string) => figures.by.key === key || figures.by.key === "system_run";
+          const pooled = !tells("system") && several("system");
           return (
             <>
               {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>}</p>}
-              <Card title={title} help={`${pooled ? `${texts.overview.pooled[pooled]} ` : ""}${texts.overview.matrixHelp} ${texts.intervals}`} tools={
+              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
-                  {byChoices.length > 1 && <Select label={texts.overview.by} value={by!.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
+                  {byChoices.length > 1 && <Select label={texts.overview.by} value={figures.by.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
                 </>
               }>
-                <Matrix of={figures} heads={heads} lines={lines} caption={title} />
+                {!tells("run") && <Pooled runs={figures.runs} />}
+                <Matrix of={figures} heads={heads} lines={same ? lines.slice(0, 1) : lines} caption={title} />
               </Card>
             </>
           );
@@ -66,8 +73,8 @@ export function Overview() {
 }
 
 /** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */
-function defaultBy({ catalog }: Page, several: (key: string) => Facet | undefined): Facet | undefined {
-  const runs = catalog.runs.filter((r) => r.rows > 0).length > 1 ? several("system_run") ?? several("run") : undefined;
+function defaultBy({ catalog }: Page, looked: string[], several: (key: string) => Facet | undefined): Facet | undefined {
+  const runs = looked.length > 1 ? several("system_run") ?? several("run") : undefined;
   return several(catalog.by ?? "") ?? runs ?? several("system") ?? columnsOf(catalog)[0];
 }
 

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
-import type { Facet, Field, Filter, RowSummary } from "../contract";
+import type { Facet, Field, Filter, RowSummary, Value } from "../contract";
+import { RoleNone } from "../contract";
 import { listedText } from "../fields";
 import { download } from "../files";
 import { number } from "../format";
@@ -210,6 +211,24 @@ export function namesOf(row: RowSummary, facet: Facet): string {
   return (row.facets[facet.key] ?? []).map((v) => facet.values[v]?.name ?? "").join("; ");
 }
 
+/** The likeliest error of a row that has none, though No Error is not likely; as the table that erreval identify prints. */
+export function nearest(row: RowSummary, facet: Facet): string {
+  const p = (v: Value | undefined) => row.measures[`probability.${v?.name}`] ?? -1;
+  const [place, ...more] = row.facets[facet.key] ?? [];
+  const right = facet.values[place ?? -1];
+  if (right?.role !== RoleNone || more.length > 0 || p(right) < 0 || p(right) >= 0.5) return "";
+  const best = facet.values.reduce((a, b) => (p(b) > p(a) ? b : a), right);
+  return best === right ? "" : texts.nearest(best.name, p(best));
+}
+
+/** What a label does not say: that an error is near, or was not looked for. */
+function Doubts({ row, facet }: { row: RowSummary; facet: Facet }) {
+  const marks = facetOf(usePage().catalog, "not_judged");
+  const left = marks && namesOf(row, marks);
+  const doubts = [nearest(row, facet), left && texts.notJudged(left)].filter(Boolean);
+  return <>{doubts.map((d) => <span key={d} class="sub">{d}</span>)}</>;
+}
+
 export function Tags({ row, facet }: { row: RowSummary; facet: string }) {
   const { catalog } = usePage();
   const f = catalog.facets.find((x) => x.key === facet);
@@ -219,6 +238,7 @@ export function Tags({ row, facet }: { row: RowSummary; facet: string }) {
         const v = f?.values[place];
         return v && <span key={v.name} class={`tag ${toneOf(f, v)}`}>{v.name}</span>;
       })}
+      {f?.key === "label" && <Doubts row={row} facet={f} />}
     </span>
   );
 }
