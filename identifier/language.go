@@ -211,8 +211,8 @@ var tellingWords = map[string]string{
 	"de": "wann warum wieso weshalb wer wem wen wie woher wohin womit wofür welche welcher welches welchen " +
 		"welchem ist sind wird werden gibt kostet habt haben kann kannst können muss darf ich nicht mein " +
 		"meine meinen",
-	"es": "¿ cuánto cuánta cuántos cuántas cuándo dónde adónde cómo qué quién quiénes cuál cuáles cuanto " +
-		"cuantos cuando donde quien cual puedo puedes tengo tienes tienen está están",
+	"es": "¿ cuánto cuánta cuántos cuántas cuándo dónde adónde cómo qué quién " + //nolint:misspell // Spanish
+		"quiénes cuál cuáles cuanto cuantos cuando donde quien cual puedo puedes tengo tienes tienen está están",
 	"it": "quanto quanta quanti quante quando perché quale quali qual cosa posso puoi può è sono avete " +
 		"siete questo questa anche",
 	"pt": "quanto quanta quantos quantas quando onde quem qual quais você vocês não há é são está posso " +

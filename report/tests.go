@@ -233,9 +233,10 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 // testSection shows the tests of every pair of systems with the smallest p.
 func (s *Stats) testSection() Section {
 	out := Section{Title: "Every pair of systems, in points", Table: NewTable("", "difference", s.intervalTitle(), "p",
-		"p, corrected", "pairs of rows"), Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s, those "+
-		"of rows %s by themselves", 1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"), s.columns[s.shown()[0]].title())}}
+		"p, corrected", "pairs of rows")}
 	out.Table.Clip = true
+	out.Notes = []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s, those of rows %s by themselves",
+		1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"), s.columns[s.shown()[0]].title())}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
 	}

@@ -90,9 +90,9 @@ func (s *GroupSums) shareInterval(alpha float64) (low, high float64) {
 	return low, high
 }
 
-// PointsInterval is Wilson's interval at Level of a mean of values from 0 to 1, such as points of games with ties: of the
-// number of rows that have the variance between the groups, which with ties are more than there are. Where all groups
-// are alike it is that of as many rows as groups. With one group it is all from 0 to 1; NaN without rows.
+// PointsInterval is Wilson's interval at Level of a mean of values from 0 to 1, such as points of games with ties: of
+// the number of rows that have the variance between the groups, which with ties are more than there are. Where all
+// groups are alike it is that of as many rows as groups. With one group it is all from 0 to 1; NaN without rows.
 func (s *GroupSums) PointsInterval() (low, high float64) {
 	if s.Rows == 0 || s.Groups < 2 {
 		return s.ShareInterval()
