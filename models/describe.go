@@ -232,7 +232,7 @@ func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels
 		i, ok := t.Index(name)
 		if !ok {
 			return nil, OptionErrorf("%s %q: the taxonomy has no error type %q; its types are %s",
-				option, text, name, strings.Join(t.Labels(), ", "))
+				option, text, name, strings.Join(t.Errors(), ", "))
 		}
 		if t.Types[i].NoError {
 			return nil, OptionErrorf("%s %q: %s is what is left when no error is found; it has no threshold", option,

@@ -39,8 +39,10 @@ type Diff struct {
 	WithoutError  LabelDiff    `json:"without_error"`
 	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
 	// the first rows whose text under evaluation has another beginning, in B's order
-	ChangedTexts []TextChange `json:"changed_texts"`
+	ChangedTexts []TextChange  `json:"changed_texts"`
+	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
 
+	untagged int // of Both, in A or in B
 	limit    int // see DiffOptions
 	warnings []FileWarning
 }
@@ -79,6 +81,8 @@ type LabelDiff struct {
 	Lost       int      `json:"lost"`       // rows that have it in A alone
 	GainedIDs  []string `json:"gained_ids"` // the first, as B has them, in its order
 	LostIDs    []string `json:"lost_ids"`
+
+	judgedOnce bool // a compared row was judged for it in one of the files alone
 }
 
 type diffRow struct {
@@ -206,7 +210,10 @@ func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 	if b.found == nil {
 		d.B.Untagged++
 	}
-	if a.found != nil && b.found != nil && (sameText || !c.options.SameTextOnly) {
+	switch {
+	case a.found == nil || b.found == nil:
+		d.untagged++
+	case sameText || !c.options.SameTextOnly:
 		c.compareErrors(a, b)
 	}
 }
@@ -276,6 +283,7 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 			one, two := a.found[place-1], b.found[place-1]
 			if one == notJudged || two == notJudged {
 				l.NotJudged++
+				l.judgedOnce = l.judgedOnce || one != two
 				return
 			}
 			inA, inB = one == present, two == present
@@ -313,7 +321,8 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	c.comparePairs()
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
-	d.warnings = append(c.tagged.warnings(), FileWarning{Notes: d.Pairing.Notes(d.A.File, d.B.File)})
+	d.warnings = append(c.tagged.warnings(),
+		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
 	if d.Compared == 0 {
 		return nil, c.nothingCompared()
 	}
@@ -327,6 +336,15 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 		d.Labels[k].PHolm = Number(corrected)
 	}
 	return d, nil
+}
+
+// untaggedNotes warn of rows that are left out because they are untagged.
+func (d *Diff) untaggedNotes() []string {
+	if !areMany(d.untagged, d.Both) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d rows in both files are not compared: %d are untagged in %s, %d in %s; "+
+		"their diagnosis.reason says why", d.untagged, d.Both, d.A.Untagged, d.A.File, d.B.Untagged, d.B.File)}
 }
 
 func (c *Comparison) nothingCompared() error {
@@ -356,36 +374,13 @@ func (c *Comparison) computeShares(place int, l *LabelDiff) {
 	l.Difference, l.Low, l.High, l.P = difference.Value, difference.Low, difference.High, difference.P
 }
 
-// Names of the numbers of error types that are surely more, or less, frequent in B than in A, in Counts.
-const (
-	Grown  = "grown"
-	Shrunk = "shrunk"
-)
-
-// Counts are the numbers that limits (--fail-on) check: the compared rows of B with each error type, and how many types
-// are Grown and Shrunk, by their p-values after Holm's correction. Rows are those in both files; Rejected are the lines
-// of B.
-func (d *Diff) Counts(noError string) gate.Counts {
-	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected,
-		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows or types",
-		Labels: map[string]int{Grown: 0, Shrunk: 0, noError: d.WithoutError.B.Rows}, NotJudged: map[string]int{}}
-	for _, l := range d.Labels {
-		c.Labels[l.Label], c.NotJudged[l.Label] = l.B.Rows, l.NotJudged
-		switch sure := float64(l.PHolm) < 1-stats.Level; {
-		case sure && l.Difference > 0:
-			c.Labels[Grown]++
-		case sure && l.Difference < 0:
-			c.Labels[Shrunk]++
-		}
-	}
-	return c
-}
-
 // Warnings say what the figures leave out.
 func (d *Diff) Warnings() []FileWarning { return d.warnings }
 
-// IsIncomplete tells whether a line was no row, or many rows have no partner.
-func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 || d.Pairing.IsPoor() }
+// IsIncomplete tells whether a line was no row, or many rows have no partner or are untagged.
+func (d *Diff) IsIncomplete() bool {
+	return d.A.Rejected+d.B.Rejected > 0 || d.Pairing.IsPoor() || areMany(d.untagged, d.Both)
+}
 
 // eachLabel calls f for the rows without error (0), then for every error type.
 func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {

@@ -13,14 +13,15 @@ func (d *Diff) Report() *Report {
 		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
 	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
-	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
-	r.Sections[0].Notes = []string{"p is corrected for the number of error types (Holm); that of rows without error " +
+	shares := Section{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}
+	shares.Notes = []string{"p is corrected for the number of error types (Holm); that of rows without error " +
 		"is one test"}
 	for _, l := range d.Labels {
 		if l.NotJudged > 0 {
-			r.Sections[0].Notes = append(r.Sections[0].Notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
+			shares.Notes = append(shares.Notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
 		}
 	}
+	r.Sections = append(Limits(d.Gates), shares)
 	first := ""
 	if d.limit > 0 {
 		first = fmt.Sprintf("the first %d of each; ", d.limit)

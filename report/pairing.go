@@ -24,9 +24,11 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner.
 func (p *Pairing) IsPoor() bool {
-	return float64(p.OnlyA) > dataset.FewUnpaired*float64(p.RowsA) ||
-		float64(p.OnlyB) > dataset.FewUnpaired*float64(p.RowsB)
+	return areMany(p.OnlyA, p.RowsA) || areMany(p.OnlyB, p.RowsB)
 }
+
+// areMany tells whether so many rows may not be left out without a warning.
+func areMany(left, rows int) bool { return float64(left) > dataset.FewUnpaired*float64(rows) }
 
 // Fact says it in a line.
 func (p *Pairing) Fact() string {

@@ -219,8 +219,14 @@ func TestDiffCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := d.Counts("Fine")
-		if found.Labels[Grown] != want[0] || found.Labels[Shrunk] != want[1] || found.Tagged != 40 ||
+		found, only := d.counts("Fine"), d.Labels[0].Label
+		for subject, of := range map[string]int{"": len(d.Labels), ":" + only: 1} {
+			grown, shrunk := found.Named[Grown+subject], found.Named[Shrunk+subject]
+			if len(grown.Names) != want[0] || len(shrunk.Names) != want[1] || grown.Of != of || shrunk.Of != of {
+				t.Errorf("%q: %+v, %+v", subject, grown, shrunk)
+			}
+		}
+		if rise := found.Labels[Rise+":"+only]; rise != 20*(want[0]-want[1]) || found.Tagged != 40 ||
 			found.Labels[d.Labels[0].Label] != 20*want[0] || found.WithoutError != 40-20*want[0] {
 			t.Errorf("%+v, want %v grown and shrunk", found, want)
 		}

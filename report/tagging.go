@@ -95,17 +95,7 @@ func (s *Tagging) Report(inputs []string) *Report {
 	r := &Report{Title: "erreval: " + strings.Join(inputs, ", "), Facts: []string{
 		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
 		words.Plural(s.Rows, "row", "rows") + ": " + s.outcome()}}
-	if len(s.Gates) > 0 {
-		t := Table{Columns: []Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
-		for _, g := range s.Gates {
-			result := "held"
-			if g.Missed {
-				result = "missed"
-			}
-			t.Rows = append(t.Rows, []any{g.Gate, result, g.Reason})
-		}
-		r.Sections = append(r.Sections, Section{Title: "Limits", Table: t})
-	}
+	r.Sections = Limits(s.Gates)
 	t := Table{Columns: []Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
 	var notes []string
 	for _, l := range s.Labels {
@@ -117,6 +107,22 @@ func (s *Tagging) Report(inputs []string) *Report {
 	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t,
 		Notes: append(notes, s.Weak...)})
 	return r
+}
+
+// Limits is the section of the results of limits, if there are any.
+func Limits(results []gate.Result) []Section {
+	if len(results) == 0 {
+		return nil
+	}
+	t := Table{Columns: []Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
+	for _, g := range results {
+		result := "held"
+		if g.Missed {
+			result = "missed"
+		}
+		t.Rows = append(t.Rows, []any{g.Gate, result, g.Reason})
+	}
+	return []Section{{Title: "Limits", Table: t}}
 }
 
 // junitSuites is the part of JUnit's format that CI servers read.

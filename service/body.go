@@ -29,6 +29,7 @@ type body struct {
 	file    *os.File // what follows head, or nil
 	size    int64
 	s       *Service
+	notes   []string // of its reader, after check
 
 	line, longest int64 // bytes of the line that is being read, and of the longest
 }
@@ -191,6 +192,7 @@ func (b *body) check() (longest int64, err error) {
 	}
 	reject := func(fault *dataset.LineError) error { return count(len(fault.Raw)) }
 	err = dataset.Each(context.Background(), rows.Read, reject, func(row *dataset.Row) error { return count(row.Size()) })
+	b.notes = rows.Notes()
 	if err == nil && n == 0 {
 		err = errors.New("there is no row in the body")
 	}

@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 )
 
@@ -28,7 +31,24 @@ type reply struct {
 	s     *Service
 	w     http.ResponseWriter
 	out   *dataset.Writer
+	notes []string // of the reader of the body
 	began bool
+}
+
+// headerNotes says what was assumed about the rows, as which column was taken for a field.
+const headerNotes = "Erreval-Notes"
+
+// longestNotes is how many bytes they have there: clients allow a few thousand in all headers.
+const longestNotes = 2000
+
+// headerText makes notes one line of printable ASCII; other characters become their escapes.
+func headerText(notes []string) string {
+	quoted := strconv.QuoteToASCII(words.Printable(strings.Join(notes, " | ")))
+	text := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	if len(text) > longestNotes {
+		text = text[:longestNotes-len("...")] + "..."
+	}
+	return text
 }
 
 func newReply(s *Service, w http.ResponseWriter) *reply {
@@ -39,6 +59,9 @@ func (p *reply) write(row *dataset.Row, outcome string) error {
 	if !p.began {
 		p.began = true
 		p.w.Header().Set("Content-Type", "application/x-ndjson")
+		if len(p.notes) > 0 {
+			p.w.Header().Set(headerNotes, headerText(p.notes))
+		}
 	}
 	p.s.metrics.rows.WithLabelValues(outcome).Inc()
 	return p.out.Write(row)
@@ -92,6 +115,7 @@ func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.
 	if err != nil {
 		return err
 	}
+	out.notes = b.notes
 	release, err := s.takeTurn(ctx, longest)
 	if err != nil {
 		return err

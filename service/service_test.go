@@ -172,6 +172,27 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// TestNotes: what was assumed about the rows is said in a header, which anything may stand in as ASCII.
+func TestNotes(t *testing.T) {
+	s := start(t, fake(atOnce), nil)
+	row := `{"id":"1","prediction":"Who?","answer":"Oke.","passage":"It was Oke."}` + "\n"
+	for _, path := range []string{"/v1/identify", "/v1/score"} {
+		got := do(s, request(s, "POST", path, row)).Header().Get("Erreval-Notes")
+		if want := `body: no column "question"; taking "prediction" for it`; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
+		if got := do(s, request(s, "POST", path, rowsOf(1))).Header().Values("Erreval-Notes"); got != nil {
+			t.Errorf("%s: of the fields' own columns: %s", path, got)
+		}
+	}
+	if got, want := headerText([]string{"\"Prüfung\"\r\nX-Y: 1", "b\x1b"}), `"Pr\u00fcfung" X-Y: 1 | b\\x1b`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := headerText([]string{strings.Repeat("é", 999)}); len(got) != longestNotes || !strings.HasSuffix(got, "...") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
 // TestThresholds: those of one request change its labels alone. The fake model gives every error 0.5.
 func TestThresholds(t *testing.T) {
 	s := start(t, fake(atOnce), nil)

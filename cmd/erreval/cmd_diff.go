@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -46,7 +50,8 @@ func diffCommand(e *env) *cli.Command {
 				Usage: "list at most `N` rows that gained or lost an error, or whose text changed; 0 lists all"},
 			&cli.BoolFlag{Name: "labels", Usage: "compare labels, also where both files have a list of issues"},
 			&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"grown>0\" (errors, or " +
-				"issues, surely more frequent in B) or \"Vague>5%\" in B; of issues also \"new>0\"; may be repeated"}),
+				"issues, surely more frequent in B), \"grown:Vague\", \"rise:Vague>2%\" (points of share), or \"Vague>5%\" " +
+				"in B; of issues also \"new>0\"; may be repeated"}),
 		Action: func(ctx *cli.Context) error { return runDiff(ctx, e) },
 	}
 }
@@ -88,18 +93,40 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(look.printRows(e, d), e.MissedGates(gate.CheckAll(limits, d.Counts(look.Taxonomy.NoError()))))
+	missed := e.MissedGates(d.CheckGates(limits, look.Taxonomy.NoError()))
+	return errors.Join(look.printRows(e, d), missed)
 }
 
 // readDiffLimits reads --fail-on for labels: names and codes of the taxonomy, and how shares may change.
 func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
-	limits, err := parseGates(ctx.StringSlice("fail-on"), t, report.Grown, report.Shrunk)
-	for _, l := range limits {
-		if l.Subject == gate.Truncated {
-			err = exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
+	given := slices.Clone(ctx.StringSlice("fail-on"))
+	for i, text := range given {
+		change, _, _ := strings.Cut(text, ":")
+		if (change == report.Grown || change == report.Shrunk) && !strings.ContainsAny(text, "<>") {
+			given[i] += ">0" // one that grew is too many
 		}
 	}
-	return limits, err
+	limits, err := run.ParseGates(given, func(name string) (string, bool) { return findChange(t, name) }, t.Labels())
+	if err != nil {
+		return nil, fmt.Errorf("%w; changes from A to B are grown>0, shrunk>0, of one error grown:LABEL, shrunk:LABEL "+
+			"and rise:LABEL>2%%", err)
+	}
+	for _, l := range limits {
+		if l.Subject == gate.Truncated {
+			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
+		}
+	}
+	return limits, nil
+}
+
+// findChange gives the subject of a limit: a label, a change, or a change of one label.
+func findChange(t *taxonomy.Taxonomy, name string) (string, bool) {
+	if label, ok := findLabel(t, name); ok || name == report.Grown || name == report.Shrunk {
+		return cmp.Or(label, name), true
+	}
+	change, of, _ := strings.Cut(name, ":")
+	label, ok := findLabel(t, strings.TrimSpace(of))
+	return change + ":" + label, ok && slices.Contains([]string{report.Grown, report.Shrunk, report.Rise}, change)
 }
 
 // listsOf are the lists of issues beside two files; nil where one has none.
@@ -153,5 +180,6 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(look.printRows(e, d), e.MissedGates(gate.CheckAll(limits, d.Counts())))
+	missed := e.MissedGates(d.CheckGates(limits))
+	return errors.Join(look.printRows(e, d), missed)
 }

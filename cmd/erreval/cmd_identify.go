@@ -286,13 +286,16 @@ func (o *gateOptions) check(e *env) error {
 	return errors.Join(append(errs, wholefile.RefuseIrregular(o.Summary), wholefile.RefuseIrregular(o.JUnit))...)
 }
 
-// parseGates reads the values of --fail-on, which may also name more than labels.
-func parseGates(expressions []string, t *taxonomy.Taxonomy, more ...string) ([]gate.Gate, error) {
-	return run.ParseGates(expressions, func(name string) (string, bool) {
-		i, ok := t.Index(name)
-		if !ok {
-			return name, slices.Contains(more, name)
-		}
-		return t.Types[i].Name, true
-	}, append(t.Labels(), more...))
+// parseGates reads the values of --fail-on.
+func parseGates(expressions []string, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
+	return run.ParseGates(expressions, func(name string) (string, bool) { return findLabel(t, name) }, t.Labels())
+}
+
+// findLabel gives a label's name by its name or code.
+func findLabel(t *taxonomy.Taxonomy, name string) (string, bool) {
+	i, ok := t.Index(name)
+	if !ok {
+		return "", false
+	}
+	return t.Types[i].Name, true
 }

@@ -63,7 +63,7 @@ func execute(ctx context.Context, args []string, e *env) int {
 	default:
 		code = codeOf(ran.err)
 	}
-	text := fileerror.Plain(err).Error()
+	text := strings.Trim(fileerror.Plain(err).Error(), "\n") // an error with a code alone is an empty line
 	if text == context.Canceled.Error() {
 		text = "interrupted"
 	}

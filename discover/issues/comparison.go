@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
@@ -43,6 +44,7 @@ type Diff struct {
 	SharedIDs int            `json:"shared_issues"`
 	Group     string         `json:"group,omitempty"` // see DiffOptions
 	Issues    []IssueDiff    `json:"issues"`          // the largest differences first
+	Gates     []gate.Result  `json:"gates"`           // results of --fail-on, see CheckGates
 	faults    []error
 }
 

@@ -86,19 +86,29 @@ func (i *IssueDiff) set(a, b *stats.GroupSums, difference stats.Difference) {
 	i.ShareA, i.ShareB = report.Number(a.Mean()), report.Number(b.Mean())
 }
 
-// Counts are the numbers that limits (--fail-on) check: issues by their change, and B's rows by issue.
-func (d *Diff) Counts() gate.Counts {
+// CheckGates decides limits (--fail-on).
+func (d *Diff) CheckGates(limits []gate.Gate) []gate.Result {
+	d.Gates = gate.CheckAll(limits, d.counts())
+	return d.Gates
+}
+
+// counts are the issues by their change, and B's rows by issue.
+func (d *Diff) counts() gate.Counts {
 	rows := d.B.Looked
 	if d.Paired {
 		rows = d.Compared
 	}
-	c := gate.Counts{Rows: rows, Tagged: rows, Unit: "rows or issues",
-		Labels: map[string]int{New: 0, Gone: 0, Grown: 0, Shrunk: 0}}
-	for _, i := range d.Issues {
-		c.Labels[i.Change]++
+	c := gate.Counts{Rows: rows, Tagged: rows, Unit: "rows", Labels: map[string]int{},
+		Named: map[string]gate.Named{}}
+	for _, change := range []string{New, Gone, Grown, Shrunk} {
+		c.Named[change] = gate.Named{Of: len(d.Issues), Unit: "issues"}
 	}
 	for _, i := range d.Issues {
 		c.Labels[i.ID] = i.CountB
+		if named, ok := c.Named[i.Change]; ok {
+			named.Names = append(named.Names, i.ID)
+			c.Named[i.Change] = named
+		}
 	}
 	return c
 }
@@ -125,8 +135,8 @@ func (d *Diff) Report() *report.Report {
 	for i := range d.Issues {
 		table.Rows = append(table.Rows, d.Issues[i].cells(d.Paired))
 	}
-	r.Sections = []report.Section{{Title: "Share of the rows looked at, and the difference in points (B minus A)",
-		Table: table}}
+	r.Sections = append(report.Limits(d.Gates), report.Section{
+		Title: "Share of the rows looked at, and the difference in points (B minus A)", Table: table})
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
@@ -97,8 +98,14 @@ func TestDiff(t *testing.T) {
 				t.Errorf("paired %v, %s: %s, p %v, want %s", d.Paired, i.ID, i.Change, i.PHolm, want[i.ID])
 			}
 		}
-		if n := d.Counts().Labels; n[New] != 1 || n[Gone] != 1 || n[Grown] != 1 || n[Shrunk] != 1 || n["more"] != 20 {
-			t.Errorf("counts %v", n)
+		c := d.counts()
+		for change, id := range map[string]string{New: "fresh", Gone: "old", Grown: "more", Shrunk: "less"} {
+			if n := c.Named[change]; !slices.Equal(n.Names, []string{id}) || n.Of != 5 || n.Unit != "issues" {
+				t.Errorf("%s: %+v", change, n)
+			}
+		}
+		if len(c.Named) != 4 || c.Labels["more"] != 20 {
+			t.Errorf("counts %v", c)
 		}
 	}
 	for _, i := range paired.Issues {

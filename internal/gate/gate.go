@@ -80,6 +80,16 @@ type Counts struct {
 	Labels       map[string]int // tagged rows with each label, the label of rows without error included
 	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
 	Unit         string         // what Labels count, for messages; "" is "tagged rows"
+	Named        map[string]Named
+}
+
+// Named is what a subject counts that is no row, such as the error types that are more frequent than before.
+type Named struct {
+	Names     []string
+	Of        int      // among so many
+	Unit      string   // of these, such as "error types"
+	NotJudged []string // of these, such as "Vague (2 of 5 rows)"
+	Unknown   bool     // whether one of those not judged is among Names is not known: the gate is missed
 }
 
 // Result is the result of a gate.
@@ -111,8 +121,12 @@ func (g Gate) Check(c Counts) Result {
 	if g.Share {
 		value = *r.Share
 	}
-	r.Missed = g.isMissedBy(value)
+	named, ok := c.Named[g.Subject]
+	r.Missed = g.isMissedBy(value) || named.Unknown
 	r.Reason = g.describeResult(r, value, what)
+	if ok {
+		r.Reason = g.describeNamed(r, value, named)
+	}
 	return r
 }
 
@@ -138,6 +152,9 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
 	}
+	if named, ok := c.Named[g.Subject]; ok && c.Tagged > 0 {
+		return len(named.Names), named.Of, named.Unit
+	}
 	left := c.NotJudged[g.Subject]
 	if left > 0 {
 		return c.Labels[g.Subject], c.Tagged - left, judgedRows
@@ -161,7 +178,7 @@ func (g Gate) isMissedBy(value float64) bool {
 	return value < g.Limit || equal
 }
 
-// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
+// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), fails if > 5 %: missed by 7 points".
 func (g Gate) describeResult(r Result, value float64, what string) string {
 	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
 	if r.Share != nil {
@@ -170,15 +187,41 @@ func (g Gate) describeResult(r Result, value float64, what string) string {
 	if r.NotJudged > 0 {
 		found += fmt.Sprintf(", %d not judged", r.NotJudged)
 	}
+	return found + ", " + g.describeLimit(r, value)
+}
+
+// shownNames is how many names a result lists.
+const shownNames = 10
+
+// describeNamed is "grown: 2 of 10 error types: Vague, Off Topic; fails if > 0: missed by 2".
+func (g Gate) describeNamed(r Result, value float64, n Named) string {
+	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, n.Unit)
+	if len(n.Names) > 0 {
+		found += ": " + strings.Join(n.Names[:min(len(n.Names), shownNames)], ", ")
+	}
+	if more := len(n.Names) - shownNames; more > 0 {
+		found += fmt.Sprintf(" and %d more", more)
+	}
+	if len(n.NotJudged) > 0 {
+		found += "; not judged: " + strings.Join(n.NotJudged, ", ")
+	}
+	return found + "; " + g.describeLimit(r, value)
+}
+
+// describeLimit is "fails if > 5 %: missed by 7 points".
+func (g Gate) describeLimit(r Result, value float64) string {
 	limit, by, scale := "%.4g", "%.4g", 1.0
 	if g.Share {
 		limit, by, scale = "%.4g %%", "%.3g points", 100
 	}
-	found += ", fails if " + g.Op + " " + fmt.Sprintf(limit, scale*g.Limit)
-	if !r.Missed {
-		return found
+	text := "fails if " + g.Op + " " + fmt.Sprintf(limit, scale*g.Limit)
+	switch {
+	case g.isMissedBy(value):
+		text += ": missed by " + fmt.Sprintf(by, scale*math.Abs(value-g.Limit))
+	case r.Missed:
+		text += ": missed, as it is not known of all of them"
 	}
-	return found + ": missed by " + fmt.Sprintf(by, scale*math.Abs(value-g.Limit))
+	return text
 }
 
 // CheckAll decides all gates. Without gates the list is empty, not nil, for JSON.

@@ -44,6 +44,32 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestNamed: what counts no rows is listed, by ten names; where it is not known of all, the limit is missed.
+func TestNamed(t *testing.T) {
+	eleven := strings.Split("a b c d e f g h i j k", " ")
+	for want, n := range map[string]Named{
+		"held: new: 0 of 2 issues; fails if > 50 %":                              {Of: 2, Unit: "issues"},
+		"held: new: 1 of 2 issues: a; fails if > 50 %":                           {Names: eleven[:1], Of: 2, Unit: "issues"},
+		"held: new: 1 of 2 issues: a; not judged: b; fails if > 50 %":            {eleven[:1], 2, "issues", eleven[1:2], false},
+		"missed: new: 2 of 2 issues: a, b; fails if > 50 %: missed by 50 points": {Names: eleven[:2], Of: 2, Unit: "issues"},
+		"missed: new: 11 of 11 issues: a, b, c, d, e, f, g, h, i, j and 1 more; fails if > 50 %: missed by 50 points": {
+			Names: eleven, Of: 11, Unit: "issues"},
+		"missed: new: 0 of 2 issues; not judged: b; fails if > 50 %: missed, as it is not known of all of them": {
+			nil, 2, "issues", eleven[1:2], true},
+		"missed: new: there are no issues to count among": {Unit: "issues"},
+	} {
+		g := Gate{Subject: "new", Op: ">", Share: true, Limit: 0.5}
+		r := g.Check(Counts{Tagged: 3, Named: map[string]Named{"new": n}})
+		if got := map[bool]string{true: "missed: ", false: "held: "}[r.Missed] + r.Reason; got != want {
+			t.Errorf("\ngot  %s\nwant %s", got, want)
+		}
+	}
+	g := Gate{Subject: "new", Op: ">"}
+	if r := g.Check(Counts{Named: map[string]Named{"new": {Of: 2, Unit: "issues"}}}); !r.Missed {
+		t.Errorf("of no rows: %+v", r)
+	}
+}
+
 // TestNothingKnown: of no rows one cannot say that few have an error.
 func TestNothingKnown(t *testing.T) {
 	for text, missed := range map[string]bool{"Vague>5%": true, "Vague>0": true, "any>20%": true, "untagged>0": false,

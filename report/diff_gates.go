@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/stats"
+)
+
+// Subjects of limits besides labels. Before a colon and a label they are about that one: "grown:Vague".
+const (
+	Grown  = "grown"  // error types that are surely more frequent in B than in A
+	Shrunk = "shrunk" // surely less frequent
+	Rise   = "rise"   // with a label alone: compared rows that have it in B, less those in A
+)
+
+// CheckGates decides limits (--fail-on). noError is the label of rows without an error.
+func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
+	d.Gates = gate.CheckAll(limits, d.counts(noError))
+	return d.Gates
+}
+
+// counts are the compared rows of B with each label, and what changed. Rows are those in both files; Rejected are the
+// lines of B.
+func (d *Diff) counts(noError string) gate.Counts {
+	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected,
+		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows", Labels: map[string]int{}, NotJudged: map[string]int{},
+		Named: map[string]gate.Named{}}
+	addNamed(&c, "", "error types", d.Labels)
+	d.eachLabel(func(place int, l *LabelDiff) {
+		name := l.Label
+		if place == 0 {
+			name = noError
+		}
+		c.Labels[name], c.NotJudged[name] = l.B.Rows, l.NotJudged
+		c.Labels[Rise+":"+name], c.NotJudged[Rise+":"+name] = l.Gained-l.Lost, l.NotJudged
+		addNamed(&c, ":"+name, "error type", []LabelDiff{*l})
+	})
+	return c
+}
+
+// addNamed counts which of labels are Grown and Shrunk, by their p-values after Holm's correction. That is not known of
+// a label for which no compared row was judged in both files; of several labels, one that neither file has is left out.
+func addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
+	grown, notJudged := gate.Named{Of: len(labels), Unit: unit}, 0
+	for _, l := range labels {
+		if l.NotJudged > 0 {
+			notJudged = max(notJudged, l.NotJudged)
+			grown.NotJudged = append(grown.NotJudged, fmt.Sprintf("%s (%d of %d rows)", l.Label, l.NotJudged, c.Tagged))
+		}
+		grown.Unknown = grown.Unknown || !l.Difference.Defined() && (l.judgedOnce || len(labels) == 1)
+	}
+	shrunk := grown
+	for _, l := range labels {
+		switch sure := float64(l.PHolm) < 1-stats.Level; {
+		case sure && l.Difference > 0:
+			grown.Names = append(grown.Names, l.Label)
+		case sure && l.Difference < 0:
+			shrunk.Names = append(shrunk.Names, l.Label)
+		}
+	}
+	c.Named[Grown+suffix], c.Named[Shrunk+suffix] = grown, shrunk
+	c.NotJudged[Grown+suffix], c.NotJudged[Shrunk+suffix] = notJudged, notJudged
+}
