@@ -230,6 +230,11 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 		return "", fmt.Errorf("the column %q holds no conversation: a list of turns, each with its role", name)
 	}
 	if name != field {
+		var list []json.RawMessage
+		if !r.optional[field] && raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) > 1 {
+			return "", fmt.Errorf("the column %q holds a list of %d, and the %s is one text: join them, or name one, as in "+
+				"%s%[3]s=%[1]s.0", name, len(list), field, r.opt.mapOption())
+		}
 		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {
 			return "", nil
 		} else if string(raw) == "[]" {

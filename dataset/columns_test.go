@@ -78,3 +78,19 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestListOfTexts: of a list with several texts none is taken for a field that every row needs, though one of an answer
+// is, as SQuAD has them.
+func TestListOfTexts(t *testing.T) {
+	o := Options{Taxonomy: questions(t), Map: map[string]string{"passage": "pg", "answer": "key"}}
+	for line, want := range map[string]string{
+		`{"question":"q","key":["a","b"],"pg":["One.","Two."]}`: `"pg" holds a list of 2, and the passage is one text`,
+		`{"question":"q","key":["a","b"],"pg":["One."]}`:        "",
+	} {
+		row, err := NewReader(strings.NewReader(line), "in.jsonl", o).Read()
+		if want == "" && (err != nil || strings.Join(row.Values, " ") != "q a One.") || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %v", line, row, err)
+		}
+	}
+}

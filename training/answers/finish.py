@@ -31,7 +31,11 @@ import window  # noqa: E402
 
 LEAST_AUC, LEAST_ROWS, LEAST_TUNE, LEAST_GAIN, FOLDS = 0.70, 15, 5, 0.02, 10
 # What figures on requests of the same kind do not show.
-LIMITS = {"Factuality": "it is judged by how a response reads, as the model knows no facts"}
+LIMITS = {
+    "Factuality": "it is judged by how a response reads, as the model knows no facts",
+    "Request Following": "the model reads the user's last turn, not system prompts or earlier turns",
+    "Code-Switching": "only 8 rows were measured; answers wholly in another language may be missed",
+}
 # Written for this project, so that the manifest holds no text of a data set.
 PROBES = [
     {"instruction": "How long does a soft-boiled egg take?", "response": "Put the egg into boiling water for six minutes, then cool it in cold water."},

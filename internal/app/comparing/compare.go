@@ -267,6 +267,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", m.Input, err)
 	}
+	m.sayAlone(outputs)
 	m.sayDifferent(rows)
 	err = wholefile.Fill(m.Output, func(w io.Writer) error {
 		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
@@ -297,6 +298,23 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 		for _, x := range item {
 			x.Part = strings.Join(x.Row.Values[1:], "\n")
 		}
+	}
+}
+
+// sayAlone says how many outputs are for an item, or a part of one, that no other system has.
+func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
+	of, alone := map[[2]string]int{}, 0
+	for _, x := range outputs {
+		of[[2]string{x.Item, x.Part}]++
+	}
+	for _, n := range of {
+		if n == 1 {
+			alone++
+		}
+	}
+	if alone > 0 {
+		m.Process.Warn("%d of %s are left out, as no other system has an output for the same item; --pair-by COLUMN names "+
+			"what outputs are written for", alone, words.Plural(len(outputs), "row", "rows"))
 	}
 }
 

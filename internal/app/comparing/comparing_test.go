@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +40,8 @@ func TestPairsOfOnePassage(t *testing.T) {
 	if err := os.WriteFile(input, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	m := &MakePairs{Process: &run.Process{Err: io.Discard}, Rows: run.Rows{Files: files, Taxonomy: task}, Input: input,
+	var said bytes.Buffer
+	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: run.Rows{Files: files, Taxonomy: task}, Input: input,
 		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if _, _, err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -60,8 +60,9 @@ func TestPairsOfOnePassage(t *testing.T) {
 		slices.Sort(ids)
 		got = append(got, pair.Item+strings.Join(ids, ""))
 	}
-	if want := []string{"P12", "Q36", "Q45"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	if want := []string{"P12", "Q36", "Q45"}; !slices.Equal(got, want) ||
+		!strings.Contains(said.String(), "1 of 7 rows are") {
+		t.Errorf("%v, want %v; said %s", got, want, said.String())
 	}
 }
 
