@@ -85,7 +85,8 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		all = append(all, pairsOf(outputs, items[item], o.Design, random)...)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("no item has outputs of two systems: nothing can be compared; --pair-by COLUMN says what an item is")
+		return nil, errors.New("no item has outputs of two systems: nothing can be compared; --pair-by COLUMN says " +
+			"what an item is")
 	}
 	if o.Pairs > 0 && o.Pairs < len(all) {
 		drawn := random.Perm(len(all))[:o.Pairs]
