@@ -31,8 +31,13 @@ export function Overview() {
       facet && both((also) => s.counts({ filter: state.filter, facet: facet.key, ...also }, signal)),
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
-    const figures = { facet, by, found, measures, scores };
-    return { ...figures, runs, pair: await pairOf(s, state.filter, figures, signal) };
+    return { facet, by, found, measures, scores, runs };
+  });
+  const there = asked.waiting ? undefined : asked.data;
+  // pairs of many rows take longer than all else: they come behind the first picture
+  const pair = useAsk(`pair ${facet?.key ?? ""} ${there?.by.key ?? ""}`, state.filter, async (s, signal) => {
+    await new Promise((painted) => setTimeout(painted, 400));
+    return there && !signal.aborted ? pairOf(s, state.filter, there, signal) : undefined;
   });
   return (
     <>
@@ -40,7 +45,7 @@ export function Overview() {
         {(figures) => {
           if (!figures) return <p class="note">{texts.overview.noFacet}</p>;
           const heads = headsOf(figures);
-          const lines = linesOf(figures, heads);
+          const lines = linesOf({ ...figures, pair: pair.data }, heads);
           const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, lines[1]!));
           const result = resultOf(figures.facet, heads, comparable);
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
