@@ -345,17 +345,15 @@ func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format string) e
 	}{v.catalog, figures})
 }
 
-// writePage writes the page with its rows, or with a sample of them and the figures of all.
+// writePage writes the page with its rows, or with a sample of them, and the figures of all.
 func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed uint64) error {
 	data := view.Data{Catalog: v.catalog}
 	var err error
 	if data.Rows, data.Catalog.Sample, err = v.index.Columns(ctx, sample, seed); err != nil {
 		return err
 	}
-	if data.Catalog.Sample != nil {
-		if data.Answers, err = reporting.Answers(ctx, v.index, v.system); err != nil {
-			return err
-		}
+	if data.Answers, err = reporting.Answers(ctx, v.index, v.system); err != nil {
+		return err
 	}
 	records := data.Rows.Records
 	data.Rows.Records = []json.RawMessage{}

@@ -5,7 +5,8 @@ import "encoding/json"
 // Data is what a report file holds.
 type Data struct {
 	Catalog *Catalog `json:"catalog"`
-	// Answers are those about all rows where the file holds a sample; a filter is answered from the sample.
+	// Answers are those about all rows: the first view needs no counting, and a sample of rows has the figures of all.
+	// A filter is answered from the rows of the file.
 	Answers []Answer `json:"answers,omitempty"`
 	Rows    Columns  `json:"rows"`
 }

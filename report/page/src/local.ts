@@ -164,7 +164,7 @@ export class LocalSource implements Source {
   }
 
   async pairs(q: PairsQuery): Promise<Pairs> {
-    await this.loadRecords();
+    await (q.limit > 0 ? this.loadRecords() : this.loadSearched(q.filter)); // figures alone need no texts
     const facet = this.facet(q.facet);
     const a = this.side(q.a);
     const b = this.side(q.b);
@@ -214,17 +214,17 @@ export class LocalSource implements Source {
       let g = groups.get(id);
       if (!g) groups.set(id, (g = { n: 0, d: new Float64Array(values.length), left: new Float64Array(values.length) }));
       g.n++;
-      const left = new Set([...unjudged(x), ...unjudged(y)]);
-      const inA = new Set(places[x]);
-      const inB = new Set(places[y]);
+      const left = [...unjudged(x), ...unjudged(y)];
+      const inA = places[x]!;
+      const inB = places[y]!;
       let differs = false;
       values.forEach((v, i) => {
-        if (left.has(i)) {
+        if (left.includes(i)) {
           g!.left[i]!++;
           return;
         }
-        const one = inA.has(i);
-        const two = inB.has(i);
+        const one = inA.includes(i);
+        const two = inB.includes(i);
         g!.d[i]! += Number(two) - Number(one);
         if (one && two) v.both++;
         else if (one) v.only_a++;

@@ -34,11 +34,7 @@ export function Overview() {
     return { facet, by, found, measures, scores, runs };
   });
   const there = asked.waiting ? undefined : asked.data;
-  // pairs of many rows take longer than all else: they come behind the first picture
-  const pair = useAsk(`pair ${facet?.key ?? ""} ${there?.by.key ?? ""}`, state.filter, async (s, signal) => {
-    await new Promise((painted) => setTimeout(painted, 400));
-    return there && !signal.aborted ? pairOf(s, state.filter, there, signal) : undefined;
-  });
+  const pair = useAsk(`pair ${facet?.key ?? ""} ${there?.by.key ?? ""}`, state.filter, async (s, signal) => (there ? pairOf(s, state.filter, there, signal) : undefined));
   return (
     <>
       <Answer of={asked}>
