@@ -19,13 +19,14 @@ const StatusUntagged = "untagged"
 // Diagnosis is what a model found in a row.
 type Diagnosis struct {
 	// the errors over their thresholds, else the no-error label (if the taxonomy has one); taxonomy's order
-	Labels        []string      `json:"labels,omitzero"`
+	Labels []string `json:"labels,omitzero"`
+	// errors that may be there or not: the row lacks a field that they need
+	NotJudged     []string      `json:"not_judged,omitempty"`
 	Probabilities Probabilities `json:"probabilities,omitempty"` // all types but NotJudged, taxonomy's order
 	Model         string        `json:"model,omitempty"`         // name@version
 	Taxonomy      string        `json:"taxonomy,omitempty"`      // name@version
-	// errors that may be there or not: the row lacks a field that they need
-	NotJudged []string       `json:"not_judged,omitempty"`
-	Truncated map[string]int `json:"truncated,omitempty"` // field to tokens cut from its end; absent if none
+	// field to tokens cut from its end; absent if none
+	Truncated map[string]int `json:"truncated,omitempty"`
 	// field to the parts of it that the model read: from, to, from, to… in characters; absent where it read all of it
 	Read   map[string][]int `json:"read,omitempty"`
 	Status string           `json:"status,omitempty"` // StatusUntagged, or empty

@@ -50,8 +50,8 @@ const (
 )
 
 var nestedColumns = []nestedColumn{
-	{ColumnDiagnosis, []columnPart{{"labels", kindNames}, {"probabilities", kindNumbers}, {"model", "a text"},
-		{"taxonomy", "a text"}, {"not_judged", kindNames}, {"truncated", kindNumbers}, {"read", "an object"},
+	{ColumnDiagnosis, []columnPart{{"labels", kindNames}, {"not_judged", kindNames}, {"probabilities", kindNumbers},
+		{"model", "a text"}, {"taxonomy", "a text"}, {"truncated", kindNumbers}, {"read", "an object"},
 		{"status", "a text"}, {"reason", "a text"}}}, // in the order of Diagnosis
 	{columnScores, nil},
 	{columnIssues, []columnPart{{"status", "a text"}, {"ids", kindNames}, {"reason", "a text"}, {"analysis", "a text"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/dataset/xlsx"
@@ -181,25 +182,44 @@ func (s *sheet) close() error { return s.in.Close() }
 
 // sheetWriter writes rows to the one sheet of a workbook.
 type sheetWriter struct {
-	out   *xlsx.Writer
-	cells []any
+	out               *xlsx.Writer
+	cells             []any
+	labels, notJudged int // columns of a diagnosis; -1 without them
 }
+
+// detailColumns are, by their beginnings, columns of a diagnosis that a workbook folds: most people read none of them.
+var detailColumns = []string{"probabilities.", "model", "taxonomy", "truncated.", "read"}
 
 func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
 	columns := make([]xlsx.Column, len(h.columns))
+	s := &sheetWriter{cells: make([]any, len(h.columns)), labels: -1, notJudged: -1}
 	for i, c := range h.columns {
-		columns[i] = xlsx.Column{Name: c.name, Width: c.longest, Quoted: FormulaLike(c.name)}
+		part, ofDiagnosis := strings.CutPrefix(c.name, ColumnDiagnosis+".")
+		isPart := func(begin string) bool { return ofDiagnosis && strings.HasPrefix(part, begin) }
+		columns[i] = xlsx.Column{Name: c.name, Width: c.longest, Quoted: FormulaLike(c.name),
+			Folded: slices.ContainsFunc(detailColumns, isPart)}
+		switch {
+		case isPart("labels"):
+			s.labels = i
+		case isPart("not_judged"):
+			s.notJudged = i
+		}
 	}
-	out, err := xlsx.NewWriter(w, o.Sheet, columns)
-	if err != nil {
-		return nil, err
-	}
-	return &sheetWriter{out: out, cells: make([]any, len(h.columns))}, nil
+	var err error
+	s.out, err = xlsx.NewWriter(w, o.Sheet, columns)
+	return s, err
 }
 
 func (s *sheetWriter) write(cells []json.RawMessage) error {
 	for i, raw := range cells {
 		s.cells[i] = sheetCell(raw)
+	}
+	if s.notJudged >= 0 && s.cells[s.notJudged] != nil { // "No Error" alone would say too much
+		for _, i := range []int{s.labels, s.notJudged} {
+			if text, ok := s.cells[i].(string); ok {
+				s.cells[i] = xlsx.Marked(text)
+			}
+		}
 	}
 	return s.out.Write(s.cells)
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,39 @@ func TestSheets(t *testing.T) {
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestMarkedLabels: labels stand on yellow where an error was not judged, beside its name; the probabilities are folded.
+func TestMarkedLabels(t *testing.T) {
+	full := &Row{columns: []column{{"question", json.RawMessage(`"q"`)}}}
+	left := &Row{columns: slices.Clone(full.columns)}
+	d := &Diagnosis{Labels: []string{"No Error"}, Probabilities: Probabilities{{"No Error", 0.9}}, Model: "m@1"}
+	err := full.SetDiagnosis(d)
+	d.NotJudged = []string{"Off Target Answer"}
+	if err = errors.Join(err, left.SetDiagnosis(d)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(write(t, []*Row{full, left}, Format{Name: XLSX}, SinkOptions{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.GetRows("rows")
+	want := [][]string{{"question", "diagnosis.labels", "diagnosis.not_judged", "diagnosis.probabilities.No Error",
+		"diagnosis.model"}, {"q", "No Error", "", "0.9", "m@1"}, {"q", "No Error", "Off Target Answer", "0.9", "m@1"}}
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for cell, marked := range map[string]bool{"B2": false, "C2": false, "A3": false, "B3": true, "C3": true, "D3": false} {
+		style, err := f.GetCellStyle("rows", cell)
+		if fill := f.Styles.CellXfs.Xf[style].FillID; err != nil || (*fill > 0) != marked {
+			t.Errorf("%s has fill %d, %v", cell, *fill, err)
+		}
+	}
+	for column, want := range map[string]bool{"B": true, "C": true, "D": false, "E": false} {
+		if seen, err := f.GetColVisible("rows", column); err != nil || seen != want {
+			t.Errorf("column %s: seen %v, %v", column, seen, err)
 		}
 	}
 }

@@ -26,6 +26,8 @@ type (
 	Number string
 	// Quoted is a text that Excel must not take for a formula.
 	Quoted string
+	// Marked is a text on yellow.
+	Marked string
 )
 
 // Writer writes a workbook of one sheet, in one pass. excelize would cut long texts and replace control characters by
@@ -42,6 +44,7 @@ type Column struct {
 	Name   string
 	Width  int  // of its longest value in characters, roughly; a wide column is cut to one that a screen holds
 	Quoted bool // the name is written as Quoted, without bold letters
+	Folded bool // hidden behind a "+" above the sheet
 }
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
@@ -51,6 +54,7 @@ const (
 	stylePlain  = iota
 	styleHeader // bold
 	styleQuoted // with Excel's own apostrophe in front, which is no part of the text
+	styleMarked // Excel's "Neutral"
 )
 
 // wrapped is how cells lie in rows that a long text makes high.
@@ -70,10 +74,10 @@ var workbookParts = []struct{ name, content string }{
 	{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="SHEET" sheetId="1" r:id="rId1"/></sheets></workbook>`},
 	{"xl/_rels/workbook.xml.rels",
 		`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`},
-	{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1" applyAlignment="1">` + wrapped + `</xf></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`},
+	{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="3"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill><fill><patternFill patternType="solid"><fgColor rgb="FFFFEB9C"/></patternFill></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="4"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1" applyAlignment="1">` + wrapped + `</xf><xf numFmtId="0" fontId="0" fillId="2" borderId="0" xfId="0" applyFill="1" applyAlignment="1">` + wrapped + `</xf></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`},
 }
 
-const sheetHead = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>`
+const sheetHead = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15" outlineLevelCol="1"/>`
 
 // NewWriter begins a workbook with one sheet, called rows where sheet is "", and writes the names of its columns. More
 // columns or a longer name than Excel takes are an error.
@@ -114,8 +118,12 @@ func (w *Writer) writeHeader() error {
 	}
 	w.out.WriteString(open)
 	for i, c := range w.columns {
-		fmt.Fprintf(w.out, `<col min="%d" max="%[1]d" width="%d" customWidth="1"/>`, i+1,
-			min(max(c.Width, min(len(c.Name), maxWidth/3), minWidth), maxWidth))
+		folded := ""
+		if c.Folded {
+			folded = ` outlineLevel="1" hidden="1"`
+		}
+		fmt.Fprintf(w.out, `<col min="%d" max="%[1]d" width="%d" customWidth="1"%s/>`, i+1,
+			min(max(c.Width, min(len(c.Name), maxWidth/3), minWidth), maxWidth), folded)
 	}
 	w.out.WriteString(end)
 	w.row = 1
@@ -133,7 +141,7 @@ func (w *Writer) writeHeader() error {
 	return err
 }
 
-// Write appends a row of cells, each nil, a bool, a Number, a string or a Quoted.
+// Write appends a row of cells, each nil, a bool, a Number, a string, a Quoted or a Marked.
 func (w *Writer) Write(cells []any) error {
 	if w.row++; w.row > maxRows {
 		return fmt.Errorf("a sheet has at most %d rows; write CSV, Parquet or JSON Lines instead", maxRows)
@@ -163,6 +171,8 @@ func (w *Writer) writeCell(i int, value any) error {
 		return w.writeText(i, v, stylePlain)
 	case Quoted:
 		return w.writeText(i, string(v), styleQuoted)
+	case Marked:
+		return w.writeText(i, string(v), styleMarked)
 	default:
 		return fmt.Errorf("column %q has a %T, which is no value of a cell", w.columns[i].Name, value)
 	}

@@ -161,7 +161,7 @@ func TestNotes(t *testing.T) {
 // TestExcelReadsOurs: excelize, which is not ours, sees the texts, and no formula; and so do we.
 func TestExcelReadsOurs(t *testing.T) {
 	names, values := []string{}, []any{Quoted("=1+1"), "a\r\nb", "\x01", "_x0041_", " a ", Number("1.5"), true, nil,
-		"12345678901234567890"}
+		Marked("12345678901234567890")}
 	for i := range values {
 		names = append(names, fmt.Sprint("c", i))
 	}
@@ -169,7 +169,7 @@ func TestExcelReadsOurs(t *testing.T) {
 	var out bytes.Buffer
 	columns := make([]Column, len(names))
 	for i, name := range names {
-		columns[i] = Column{Name: name, Width: 40 * i, Quoted: name == "=c1"}
+		columns[i] = Column{Name: name, Width: 40 * i, Quoted: name == "=c1", Folded: name == "c6"}
 	}
 	w, err := NewWriter(&out, "mine", columns)
 	if err == nil {
@@ -192,7 +192,7 @@ func TestExcelReadsOurs(t *testing.T) {
 	if formula != "" || errors.Join(err, err2) != nil || style != styleQuoted {
 		t.Errorf("formula %q in style %d, %v", formula, style, err)
 	}
-	for cell, want := range map[string]int{"A1": styleHeader, "B1": styleQuoted, "B2": stylePlain} {
+	for cell, want := range map[string]int{"A1": styleHeader, "B1": styleQuoted, "B2": stylePlain, "I2": styleMarked} {
 		if style, err := f.GetCellStyle("mine", cell); err != nil || style != want {
 			t.Errorf("%s has style %d, %v, want %d", cell, style, err, want)
 		}
@@ -202,10 +202,20 @@ func TestExcelReadsOurs(t *testing.T) {
 			t.Errorf("the column %s is %v wide, %v, want %v", column, width, err, want)
 		}
 	}
-	for _, style := range []int{stylePlain, styleHeader, styleQuoted} {
+	for column, want := range map[string]bool{"F": false, "G": true, "H": false} {
+		seen, err := f.GetColVisible("mine", column)
+		level, err2 := f.GetColOutlineLevel("mine", column)
+		if errors.Join(err, err2) != nil || seen == want || (level == 1) != want {
+			t.Errorf("the column %s is visible: %v, at level %d, %v", column, seen, level, err)
+		}
+	}
+	for _, style := range []int{stylePlain, styleHeader, styleQuoted, styleMarked} {
 		if a := f.Styles.CellXfs.Xf[style].Alignment; a == nil || !a.WrapText || a.Vertical != "top" {
 			t.Errorf("style %d: texts are not wrapped: %+v", style, a)
 		}
+	}
+	if fill := f.Styles.Fills.Fill[*f.Styles.CellXfs.Xf[styleMarked].FillID]; fill.PatternFill.FgColor.RGB != "FFFFEB9C" {
+		t.Errorf("no yellow: %+v", fill.PatternFill.FgColor)
 	}
 	if quoted, err := f.GetStyle(styleQuoted); err != nil || quoted.Font != nil && quoted.Font.Bold ||
 		f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix == nil || !*f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix {
