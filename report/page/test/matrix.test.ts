@@ -57,6 +57,20 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
 });
 
+test("the first sentence says what was not judged in all rows", () => {
+  const facet: Facet = { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }, { name: "Off Target" }] };
+  const base = { rows: 40, groups: 40, squares: 40 };
+  const cell = (rows: number, of = base) => ({ rows, squares: rows, products: rows, of });
+  const whole = (of: typeof base): Counts => ({ total: 40, columns: [{ name: "", ...base }], values: [{ name: "No Error", cells: [cell(30)] },
+    { name: "Vague", cells: [cell(10)] }, { name: "Off Target", cells: [cell(2, of)] }] });
+  const said = (of: typeof base) => {
+    const figures = { facet, by: { ...by, values: by.values.slice(0, 1) }, found: { whole: whole(of), parts: whole(of) }, measures: [], scores: [] };
+    return resultOf(facet, headsOf(figures), linesOf(figures, headsOf(figures)));
+  };
+  expect(said(base)).toMatch(/^75\.0 % without error \([^)]*\)\.$/);
+  expect(said({ rows: 8, groups: 8, squares: 8 })).toMatch(/\)\. Not judged in all rows: Off Target\.$/);
+});
+
 test("what to fix first is on most rows, or on most by severity", () => {
   const facet = (severities: (number | undefined)[]): Facet => ({ key: "issue", title: "Issue", multi: true, values: [
     { name: "No Issue", role: "none" }, ...severities.map((severity, i) => ({ name: `issue ${i}`, ...(severity === undefined ? {} : { severity }) })),

@@ -154,7 +154,9 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
   const unsure = next ? texts.overview.unsure(next.name) : "";
-  return `${known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : text}.`;
+  const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
+  const result = known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : text;
+  return `${result}.${left.length > 0 ? ` ${texts.overview.notJudged(left.join(", "))}` : ""}`;
 }
 
 /** What to fix first: the error, or issue, on most rows; where severities are known, by rows times severity. */
