@@ -169,7 +169,7 @@ func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifie
 
 // labelsOf merges the model's labels and thresholds with the taxonomy's order and the user's thresholds.
 func labelsOf(m *models.Manifest, t *taxonomy.Taxonomy, thresholds map[string]float64) ([]label, error) {
-	judged := slices.DeleteFunc(slices.Clone(m.Labels), func(l string) bool { return slices.Contains(m.NotJudged, l) })
+	judged := m.Judged()
 	given := make(map[string]float64, len(thresholds))
 	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
 		i, ok := t.Index(name)

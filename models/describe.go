@@ -206,25 +206,39 @@ func quoteNames(names []string) string {
 	return strings.Join(parts, ", ")
 }
 
+// maxFactor is the largest xF of ParseThresholds.
+const maxFactor = 1000
+
 // ParseThresholds reads the values of an option, such as "--threshold": a number in 0..1 for every error type among
-// labels, or LABEL=NUMBER for one, which wins. The keys of the result are the taxonomy's names. A fault is an
-// *OptionError.
-func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
+// labels, xF to multiply the odds of each one's own threshold by F, or LABEL=NUMBER for one, which wins. The keys of
+// own are labels, those of the result the taxonomy's names. A fault is an *OptionError.
+func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels []string, own map[string]float64) (
+	map[string]float64, error) {
 	all, byLabel := map[string]float64{}, map[string]float64{}
 	for _, text := range given {
 		name, number, named := strings.Cut(text, "=")
+		most := 1.0
 		if !named {
 			name, number = "", text
 		}
+		factor, scaled := strings.CutPrefix(number, "x")
+		if scaled = scaled && !named && own != nil; scaled {
+			number, most = factor, maxFactor
+		}
 		p, err := strconv.ParseFloat(number, 64)
-		if err != nil || !(p >= 0 && p <= 1) {
-			return nil, OptionErrorf("%s %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"",
-				option, text)
+		if err != nil || !(p >= 0 && p <= most) || scaled && p == 0 {
+			return nil, OptionErrorf("%s %q: write a number in 0..1, as in 0.4, or x2 for fewer errors and x0.5 for more, "+
+				"or LABEL=NUMBER, as in \"Vague=0.3\"", option, text)
 		}
 		if !named {
 			for _, label := range labels {
-				if i, ok := t.Index(label); ok && !t.Types[i].NoError {
-					all[t.Types[i].Name] = p
+				i, ok := t.Index(label)
+				if !ok || t.Types[i].NoError {
+					continue
+				}
+				all[t.Types[i].Name] = p
+				if q := own[label]; scaled {
+					all[t.Types[i].Name] = p * q / (1 - q + p*q)
 				}
 			}
 			continue

@@ -151,6 +151,11 @@ type Probe struct {
 // ID names the model in diagnoses: "erreval-qg-minilm@1".
 func (m *Manifest) ID() string { return m.Name + "@" + m.Version }
 
+// Judged are the labels that the model may give to a row.
+func (m *Manifest) Judged() []string {
+	return slices.DeleteFunc(slices.Clone(m.Labels), func(l string) bool { return slices.Contains(m.NotJudged, l) })
+}
+
 // ParseManifest reads a manifest.json strictly: unknown keys, everything Validate finds, and another checksum than it
 // says are errors.
 func ParseManifest(data []byte) (*Manifest, error) {

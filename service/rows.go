@@ -181,7 +181,8 @@ func (t *tagger) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), e
 	if len(given) == 0 {
 		return nil, nil
 	}
-	thresholds, err := models.ParseThresholds(paramThreshold, given, t.Taxonomy, m.Manifest.Labels)
+	of := m.Manifest
+	thresholds, err := models.ParseThresholds(paramThreshold, given, t.Taxonomy, of.Judged(), of.Thresholds)
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, err)
 	}

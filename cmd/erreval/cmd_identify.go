@@ -44,7 +44,8 @@ Columns with other names, several files (each to a file of its name in a folder)
 Work for another program, which writes rows and reads their diagnoses as they come (docs/worker.md):
    erreval identify - -o - --flush --quiet
 
-Find more, or less: one threshold for all, or one for a type (the model brings its own):
+Find fewer errors, or more: the model's own thresholds with their odds times 2 or 0.5; or one for all, or for a type:
+   erreval identify rows.jsonl --threshold x2 -o tagged.jsonl
    erreval identify rows.jsonl --threshold 0.4 --threshold "Vague=0.3" -o tagged.jsonl
 
 Go on after an interruption; tag one part of five; fail where there is too much:
@@ -199,7 +200,7 @@ func localFlags() []cli.Flag {
 
 func thresholdFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
-		Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"}
+		Usage: "give an error from this probability on: `P`, or LABEL=P; x2 finds fewer of each kind, x0.5 more; may be repeated"}
 }
 
 func labelsOnlyFlag() cli.Flag {

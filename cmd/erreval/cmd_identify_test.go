@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,18 +127,26 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestParseThresholds(t *testing.T) {
 	tax := questions(t)
-	got, err := models.ParseThresholds("--threshold", []string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels())
+	got, err := models.ParseThresholds("--threshold", []string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels(), nil)
 	if err != nil || len(got) != 10 || got["Vague"] != 0 || got["Off Topic"] != 1 || got["Spell Error"] != 0.4 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, ok := got["No Error"]; ok {
 		t.Error("No Error got a threshold")
 	}
-	if got, err := models.ParseThresholds("--threshold", nil, tax, tax.Labels()); err != nil || len(got) != 0 {
+	if got, err := models.ParseThresholds("--threshold", nil, tax, tax.Labels(), nil); err != nil || len(got) != 0 {
 		t.Errorf("without the flag: %v, %v", got, err)
 	}
-	for _, bad := range []string{"", "x", "NaN", "-0.1", "Vague=", "=0.5", "Vague=2"} {
-		if got, err := models.ParseThresholds("--threshold", []string{bad}, tax, tax.Labels()); err == nil {
+	own := map[string]float64{"Vague": 0.2, "Off Topic": 0.5}
+	got, err = models.ParseThresholds("--threshold", []string{"x2"}, tax, tax.Labels(), own) // odds 1 to 4 become 1 to 2
+	if err != nil || math.Abs(got["Vague"]-1./3) > 1e-9 || math.Abs(got["Off Topic"]-2./3) > 1e-9 {
+		t.Errorf("x2: %v, %v", got, err)
+	}
+	if got, err := models.ParseThresholds("--threshold", []string{"x2"}, tax, tax.Labels(), nil); err == nil {
+		t.Errorf("without thresholds of its own: %v", got)
+	}
+	for _, bad := range []string{"", "x", "NaN", "-0.1", "Vague=", "=0.5", "Vague=2", "x0", "x-1", "xInf", "Vague=x0.5"} {
+		if got, err := models.ParseThresholds("--threshold", []string{bad}, tax, tax.Labels(), own); err == nil {
 			t.Errorf("%q: got %v, want an error", bad, got)
 		}
 	}

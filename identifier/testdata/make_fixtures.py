@@ -197,9 +197,8 @@ def write_commands(out, manifest, recorded, tok):
         # A probability of 0.5 is a logit of 0.
         not_judged = [] if row["answer"].strip() else ["Off Target Answer"]
         labels = [l for l, x in zip(LABELS, c["ort"]) if l != "No Error" and x >= 0 and l not in not_judged] or ["No Error"]
-        d = {"labels": labels, "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": "$TAXONOMY"}
-        if not_judged:
-            d["not_judged"] = not_judged
+        d = {"labels": labels, **({"not_judged": not_judged} if not_judged else {}),
+             "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": "$TAXONOMY"}
         if c["truncated"]:
             d["truncated"] = dict(sorted(c["truncated"].items()))
         tagged.append({**row, "diagnosis": d})

@@ -88,7 +88,7 @@ func (r *importer) readChoices() (err error) {
 	o, c := &r.o, &r.choices
 	c.Version, c.Labels, c.Join, c.Activation = "0", o.Labels, o.Join, o.Activation
 	if c.Thresholds, err = models.ParseThresholds("--threshold", o.Thresholds, o.Taxonomy,
-		o.Taxonomy.Labels()); err != nil {
+		o.Taxonomy.Labels(), nil); err != nil {
 		return err
 	}
 	if c.Window, err = parseWindow(o.Window); err != nil || o.Segments == "" {

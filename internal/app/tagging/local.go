@@ -68,11 +68,12 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 	schedule.LabelsOnly, schedule.RowTimeout = o.LabelsOnly, o.RowTimeout
 	schedule.ReadWords, schedule.AnyLanguage = o.ReadWords, o.AnyLanguage
 	schedule.Prompt, schedule.Ran = o.Prompt, o.Ran
+	own := l.Model.Manifest.Thresholds
 	if schedule.Thresholds, err = models.ParseThresholds("--threshold", o.Thresholds, t,
-		l.Model.Manifest.Labels); err != nil {
+		l.Model.Manifest.Judged(), own); err != nil {
 		return nil, err
 	}
-	warnRaised(o.Thresholds, schedule.Thresholds, l.Model.Manifest.Thresholds, warn)
+	warnRaised(o.Thresholds, schedule.Thresholds, own, warn)
 	o.Workers = schedule.Workers
 	l.o = o
 	if l.Identifier, err = l.open(ctx, m, l.Model, t, schedule, warn); err != nil || o.Verifier == "" {
@@ -103,7 +104,8 @@ func warnRaised(given []string, now, own map[string]float64, warn func(format st
 	}
 	forAll := slices.ContainsFunc(given, func(text string) bool { return !strings.Contains(text, "=") })
 	if forAll && lowered && raised != nil {
-		warn("--threshold %s finds less than the model's own thresholds of %s, and more of the other errors",
+		warn("--threshold %s finds less than the model's own thresholds of %s, and more of the other errors; "+
+			"x2 finds fewer of all, x0.5 more",
 			strings.Join(given, " "), strings.Join(raised, ", "))
 	}
 }
