@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
@@ -16,26 +18,43 @@ const (
 
 // CheckGates decides limits (--fail-on). noError is the label of rows without an error.
 func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
-	d.Gates = gate.CheckAll(limits, d.counts(noError))
+	asked := map[string]bool{}
+	for _, l := range limits {
+		if what, label, _ := strings.Cut(l.Subject, ":"); what == Grown || what == Shrunk {
+			asked[label] = true
+		}
+	}
+	d.Gates = gate.CheckAll(limits, d.counts(noError, asked))
 	return d.Gates
 }
 
 // counts are the compared rows of B with each label, and what changed. Rows are those in both files; Rejected are the
-// lines of B.
-func (d *Diff) counts(noError string) gate.Counts {
+// lines of B. Tests of single labels are corrected for the labels that are asked for.
+func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected,
 		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows", Labels: map[string]int{}, NotJudged: map[string]int{},
 		Named: map[string]gate.Named{}}
 	addNamed(&c, "", "error types", d.Labels)
+	var tested []*LabelDiff
+	var p []float64
 	d.eachLabel(func(place int, l *LabelDiff) {
-		name := l.Label
+		single := *l
 		if place == 0 {
-			name = noError
+			single.Label = noError
 		}
+		if tested = append(tested, &single); asked[single.Label] {
+			p = append(p, float64(l.P))
+		} else {
+			p = append(p, math.NaN())
+		}
+	})
+	for i, corrected := range stats.Holm(p) {
+		l, name := tested[i], tested[i].Label
+		l.PHolm = Number(corrected)
 		c.Labels[name], c.NotJudged[name] = l.B.Rows, l.NotJudged
 		c.Labels[Rise+":"+name], c.NotJudged[Rise+":"+name] = l.Gained-l.Lost, l.NotJudged
 		addNamed(&c, ":"+name, "error type", []LabelDiff{*l})
-	})
+	}
 	return c
 }
 

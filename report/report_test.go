@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -219,7 +220,8 @@ func TestDiffCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, only := d.counts("Fine"), d.Labels[0].Label
+		only := d.Labels[0].Label
+		found := d.counts("Fine", map[string]bool{only: true})
 		for subject, of := range map[string]int{"": len(d.Labels), ":" + only: 1} {
 			grown, shrunk := found.Named[Grown+subject], found.Named[Shrunk+subject]
 			if len(grown.Names) != want[0] || len(shrunk.Names) != want[1] || grown.Of != of || shrunk.Of != of {
@@ -229,6 +231,22 @@ func TestDiffCounts(t *testing.T) {
 		if rise := found.Labels[Rise+":"+only]; rise != 20*(want[0]-want[1]) || found.Tagged != 40 ||
 			found.Labels[d.Labels[0].Label] != 20*want[0] || found.WithoutError != 40-20*want[0] {
 			t.Errorf("%+v, want %v grown and shrunk", found, want)
+		}
+	}
+}
+
+// TestAskedGates: a limit on one error is decided without correction for errors that no limit names.
+func TestAskedGates(t *testing.T) {
+	label := func(name string) LabelDiff { return LabelDiff{Label: name, P: 0.03, PHolm: 0.06, Difference: 0.1} }
+	d := &Diff{Both: 9, Compared: 9, Labels: []LabelDiff{label("a"), label("b")}, WithoutError: label("")}
+	for subjects, missed := range map[string]bool{"grown": false, "grown:a": true, "grown:a grown:b": false, "shrunk:a": false,
+		"grown:a grown": true} {
+		var limits []gate.Gate
+		for subject := range strings.FieldsSeq(subjects) {
+			limits = append(limits, gate.Gate{Subject: subject, Op: ">"})
+		}
+		if got := d.CheckGates(limits, "Fine")[0]; got.Missed != missed {
+			t.Errorf("%s: %+v", subjects, got)
 		}
 	}
 }
