@@ -206,6 +206,12 @@ func quoteNames(names []string) string {
 	return strings.Join(parts, ", ")
 }
 
+// threeDigits rounds to three significant digits.
+func threeDigits(p float64) float64 {
+	p, _ = strconv.ParseFloat(strconv.FormatFloat(p, 'g', 3, 64), 64)
+	return p
+}
+
 // maxFactor is the largest xF of ParseThresholds.
 const maxFactor = 1000
 
@@ -238,7 +244,7 @@ func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels
 				}
 				all[t.Types[i].Name] = p
 				if q := own[label]; scaled {
-					all[t.Types[i].Name] = p * q / (1 - q + p*q)
+					all[t.Types[i].Name] = threeDigits(p * q / (1 - q + p*q))
 				}
 			}
 			continue

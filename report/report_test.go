@@ -239,8 +239,8 @@ func TestDiffCounts(t *testing.T) {
 func TestAskedGates(t *testing.T) {
 	label := func(name string) LabelDiff { return LabelDiff{Label: name, P: 0.03, PHolm: 0.06, Difference: 0.1} }
 	d := &Diff{Both: 9, Compared: 9, Labels: []LabelDiff{label("a"), label("b")}, WithoutError: label("")}
-	for subjects, missed := range map[string]bool{"grown": false, "grown:a": true, "grown:a grown:b": false, "shrunk:a": false,
-		"grown:a grown": true} {
+	for subjects, missed := range map[string]bool{"grown": false, "grown:a": true, "grown:a grown:b": false,
+		"shrunk:a": false, "grown:a grown": true} {
 		var limits []gate.Gate
 		for subject := range strings.FieldsSeq(subjects) {
 			limits = append(limits, gate.Gate{Subject: subject, Op: ">"})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,7 +138,7 @@ func TestParseThresholds(t *testing.T) {
 	}
 	own := map[string]float64{"Vague": 0.2, "Off Topic": 0.5}
 	got, err = models.ParseThresholds("--threshold", []string{"x2"}, tax, tax.Labels(), own) // odds 1 to 4 become 1 to 2
-	if err != nil || math.Abs(got["Vague"]-1./3) > 1e-9 || math.Abs(got["Off Topic"]-2./3) > 1e-9 {
+	if err != nil || got["Vague"] != 0.333 || got["Off Topic"] != 0.667 {
 		t.Errorf("x2: %v, %v", got, err)
 	}
 	if got, err := models.ParseThresholds("--threshold", []string{"x2"}, tax, tax.Labels(), nil); err == nil {
