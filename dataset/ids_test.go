@@ -71,6 +71,16 @@ func TestIDColumns(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, bad)
 		}
 	}
+	for column, want := range map[string]string{
+		"s": "in.jsonl: 2 rows have no s: an id is made of the texts (first in line 3)", "none": "", "id": "1 row has no id",
+	} {
+		r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{column}})
+		readAll(t, r)
+		if said := strings.Join(r.Notes(), "|"); !strings.Contains(said, want) ||
+			want == "" && strings.Contains(said, "no none") {
+			t.Errorf("%s: %s", column, said)
+		}
+	}
 	r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{"P"}})
 	_, err := r.Read()
 	want := `in.jsonl: no column "P" for the id; the columns are id, p, s, question, answer, passage; name the one that ` +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/idset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -195,8 +196,11 @@ type Reader struct {
 	ids         *idset.Set // how often each id came
 	repeated    int        // rows whose given id came before
 	firstRepeat string     // where that was first, for Notes
-	clipped     int        // rows that were cut
-	likelyIDs   []likelyID // columns that may be the id, for Notes
+	// rows whose id columns are empty, and where that was first
+	unnamed      int
+	firstUnnamed string
+	clipped      int        // rows that were cut
+	likelyIDs    []likelyID // columns that may be the id, for Notes
 
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
 }
@@ -277,6 +281,10 @@ func (r *Reader) Notes() []string {
 	}
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
+	}
+	if 0 < r.unnamed && r.unnamed < r.rows && r.id != nil {
+		notes = append(notes, fmt.Sprintf("%s: %s no %s: an id is made of the texts (first in %s)", r.file,
+			words.Plural(r.unnamed, "row has", "rows have"), strings.Join(r.id, " and no "), r.firstUnnamed))
 	}
 	if len(r.likelyIDs) > 0 && r.rows > 1 {
 		notes = append(notes, r.file+": "+r.likelyIDNote())

@@ -90,6 +90,11 @@ func (r *Reader) setID(row *Row) (err error) {
 	if row.given, err = r.givenID(row); err != nil {
 		return err
 	}
+	if row.given == "" {
+		if r.unnamed++; r.unnamed == 1 {
+			r.firstUnnamed = r.placeOf(row)
+		}
+	}
 	if r.opt.Alone {
 		if row.ID = row.given; row.ID == "" {
 			row.ID = row.TextHash()
@@ -106,9 +111,14 @@ func (r *Reader) setID(row *Row) (err error) {
 		return err
 	}
 	if r.repeated++; r.repeated == 1 {
-		r.firstRepeat = fmt.Sprintf("%s %d: %q", cmp.Or(r.unit(), "line"), row.Line, row.ID)
+		r.firstRepeat = fmt.Sprintf("%s: %q", r.placeOf(row), row.ID)
 	}
 	return nil
+}
+
+// placeOf says where a row stands, as in "line 3".
+func (r *Reader) placeOf(row *Row) string {
+	return fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
 }
 
 // uniqueID is id, or what becomes of it where it came before. What the number makes of it may have come, too.

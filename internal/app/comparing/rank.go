@@ -385,7 +385,7 @@ func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (v
 		return "", verdicts.Inconsistent, nil
 	case err != nil:
 		if k.unread.unread++; k.unread.first == nil {
-			k.unread.first = exit.Usagef("row %s: column %q: %w", row.ID, column, err)
+			k.unread.first = exit.Usagef("%s:%d: column %q: %w", row.Source, row.Line, column, err)
 		}
 		return "", verdicts.Unread, nil
 	case value == "":
