@@ -97,3 +97,19 @@ func TestPairsAndRatings(t *testing.T) {
 		t.Errorf("%d systems on %d items: %+v", c.Systems, c.Items, main)
 	}
 }
+
+// TestSummaries: what all types together say is weighted by their pairs. By hand: 2 of 3 and 1 of 1 are 75 %, 1 of 4 and
+// 3 of 3 are 57 %.
+func TestSummaries(t *testing.T) {
+	c := &Comparison{Board: &leaderboard.Board{},
+		Agreement: []Agreement{{Type: "Vague", Pairs: 3, Same: 2. / 3}, {Type: "Overall", Pairs: 1, Same: 1}},
+		Modes:     []ModeChange{{Type: "Vague", Pairs: 4, Changed: 0.25}, {Type: "Overall", Pairs: 3, Changed: 1}}}
+	var said []string
+	for _, s := range c.Comparisons() {
+		said = append(said, s.Summary)
+	}
+	if want := []string{"Judges and labels agree in 75 % of 4 verdicts.", "57 % of 7 verdicts change."}; !slices.Equal(said,
+		want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
