@@ -159,14 +159,14 @@ func (r *Result) relate(ctx context.Context, l *issues.List, o PublishOptions) e
 				Phi: phi.Value, Low: phi.Low, High: phi.High}
 			issue.Labels = append(issue.Labels, c)
 		}
-		isOwn := func(c issues.Coincidence) bool { // the issue is the label, or a part of its rows
-			return issue.Name == c.Label || strings.HasPrefix(issue.Name, c.Label+": ")
+		closeness := func(c issues.Coincidence) report.Number {
+			if issue.Name == c.Label || strings.HasPrefix(issue.Name, c.Label+": ") {
+				return 2 // first: the issue is the label, or a part of its rows
+			}
+			return c.Phi
 		}
 		slices.SortStableFunc(issue.Labels, func(a, b issues.Coincidence) int {
-			if isOwn(a) != isOwn(b) {
-				return map[bool]int{true: -1, false: 1}[isOwn(a)]
-			}
-			return cmp.Compare(b.Phi, a.Phi)
+			return cmp.Compare(closeness(b), closeness(a))
 		})
 		issue.Labels = issue.Labels[:min(len(issue.Labels), coincidences)]
 		issue.Relation = counts.relation(n, issue.Labels, o.Labels)

@@ -83,6 +83,19 @@ func TestRelations(t *testing.T) {
 	}
 }
 
+// A part of a label's rows is narrower than the label, though another label has the same rows as it.
+func TestRelationToOwnLabel(t *testing.T) {
+	items := itemsWith(entry{5, "x", []string{"Odd", "Vague"}}, entry{5, "", []string{"Vague"}}, entry{5, "", nil})
+	r := &Result{Items: items, Issues: []Group{{Name: "Vague: x", Members: []int{0, 1, 2, 3, 4}}}}
+	l, err := r.Publish(t.Context(), PublishOptions{Labels: []string{"Odd", "Vague"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := l.Issues[0]; i.Relation != issues.Narrower || i.Labels[0].Label != "Vague" || i.Labels[1].Label != "Odd" {
+		t.Errorf("%+v", i)
+	}
+}
+
 // By labels: an issue for each label, and one for each large part of its rows that is alike.
 func TestGroupLabels(t *testing.T) {
 	var items []*Item

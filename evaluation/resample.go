@@ -31,10 +31,11 @@ func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}
 	values, samples := of(r.whole), r.columns(of)
 	for i, m := range r.metrics {
-		f := report.NewShare(values[i], samples[i], r.units)
+		figure := report.NewShare
 		if m.IsSigned {
-			f = report.NewFigure(values[i], samples[i], r.units)
+			figure = report.NewFigure
 		}
+		f := figure(values[i], samples[i], r.units)
 		f.Better = betterDirection(m)
 		out[m.Key] = f
 	}

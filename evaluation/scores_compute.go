@@ -342,7 +342,7 @@ func meanOf(v []float64) report.Number {
 
 // agreements is that of people, if several rated a row.
 func agreements(dimension string, ratings [][]float64) []Agreement {
-	several, n := slices.DeleteFunc(slices.Clone(ratings), func(v []float64) bool { return len(v) < 2 }), 0
+	several, n := stats.SeveralValues(ratings), 0
 	if len(several) == 0 {
 		return nil
 	}
@@ -359,8 +359,7 @@ func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliab
 		return cmp.Or(cmp.Compare(a.judge, b.judge), cmp.Compare(a.mode, b.mode))
 	})
 	for _, key := range keys {
-		units := slices.DeleteFunc(slices.Clone(repeats[key]), func(v []float64) bool { return len(v) < 2 })
-		if len(units) > 0 {
+		if units := stats.SeveralValues(repeats[key]); len(units) > 0 {
 			out = append(out, Reliability{dimension, key.judge, key.mode, len(units),
 				report.Number(stats.Alpha(units)), report.Number(stats.RepeatError(units))})
 		}

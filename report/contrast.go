@@ -56,11 +56,14 @@ func (s *Stats) contrast() {
 	correct(s.others())
 }
 
-// others are the differences but that of rows without an error, whose p stands by itself.
+// isClean tells whether a difference is that of rows without an error, whose p stands by itself.
+func (s *Stats) isClean(d *Contrast) bool { return s.columns[d.column].name == "" }
+
+// others are the differences that are corrected together.
 func (s *Stats) others() []*Contrast {
 	var others []*Contrast
 	for i := range s.Differences {
-		if d := &s.Differences[i]; s.columns[d.column].name != "" {
+		if d := &s.Differences[i]; !s.isClean(d) && d.P.Defined() {
 			others = append(others, d)
 		}
 	}
@@ -78,11 +81,13 @@ func correct(all []*Contrast) {
 	}
 }
 
-// correctionText says how p is corrected.
-func (s *Stats) correctionText(one, several string) string {
-	text := "by Holm's correction for " + words.Plural(len(s.others()), one, several)
-	if first := &s.columns[s.shown()[0]]; first.name == "" {
-		text += "; rows " + first.title() + " by themselves"
+// correctionText says how the p-values of so many others are corrected.
+func (s *Stats) correctionText(others int, one, several string) string {
+	text := "by Holm's correction for " + words.Plural(others, one, several)
+	for _, c := range s.shown() {
+		if column := &s.columns[c]; column.name == "" {
+			text += "; rows " + column.title() + " by themselves"
+		}
 	}
 	return text
 }
@@ -128,7 +133,7 @@ func (s *Stats) contrastSection() Section {
 	several := len(s.Systems) > 2
 	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")}
 	if out.Table.Clip = several; !several { // of several, the matrix says it
-		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level, s.correctionText("row", "rows"))}
+		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level, s.correctionText(len(s.others()), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
 		name, text, interval := s.contrastTexts(&d)

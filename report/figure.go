@@ -102,8 +102,8 @@ const (
 func NewFigure(value float64, resampled []float64, units int) Figure {
 	f := Figure{Value: Number(value), Low: Undefined, High: Undefined}
 	if f.Value.Defined() {
-		i := stats.IntervalOf(resampled, units)
-		f.Low, f.High = Number(i.Low), Number(i.High)
+		low, high := stats.IntervalOf(resampled, units)
+		f.Low, f.High = Number(low), Number(high)
 	}
 	return f
 }

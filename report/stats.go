@@ -344,7 +344,10 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.Rejected = len(t.rows.faults)
 	t.computeShares()
-	t.pairBest()
+	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept
+		t.pairOutputs()
+		t.pairBest()
+	}
 	if err := t.test(); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ const mostIssues = 12
 // mostPaperColumns is how many systems a table of a paper has beside each other.
 const mostPaperColumns = 8
 
-func slicesWithout(list []int, drop func(int) bool) []int {
+func slicesWithout[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
@@ -288,7 +288,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	}
 	if s.isAnySettled(columns) {
 		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f %s)", 1-s.Interval.Level,
-			s.correctionText("column", "columns")))
+			s.correctionText(len(s.others()), "column", "columns")))
 	}
 	if len(s.Differences) == 0 {
 		return notes

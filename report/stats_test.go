@@ -89,10 +89,7 @@ func TestBestOfSeveral(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s.Differences = s.Differences[:2]
-	var text strings.Builder
-	if err := s.Report().Text(&text, 0); err != nil {
-		t.Fatal(err)
-	}
+	text := printed(t, s)
 	const want = `
 * better than the second best (p below 0.05 by Holm's correction for 1 column; rows without error by themselves)
 file    rows   without error     V
@@ -109,8 +106,8 @@ Vague: good minus middle               -50.0  -65.4 … -32.0  <0.001        <0.
 
 good has most rows without error, 100 % (90.7 to 100.0); in all rows the commonest error is Vague, 48.0 %.
 `
-	if !strings.HasSuffix(text.String(), want) {
-		t.Errorf("got\n%s\nwant at the end%s", text.String(), want)
+	if !strings.HasSuffix(text, want) {
+		t.Errorf("got\n%s\nwant at the end%s", text, want)
 	}
 }
 
@@ -157,6 +154,12 @@ func TestFewGroups(t *testing.T) {
 	}
 }
 
+// foundIssues are those of a column.
+func foundIssues(row *dataset.Row) (ids []string, searched bool) {
+	raw, _ := row.Get("found")
+	return ids, json.Unmarshal(raw, &ids) == nil
+}
+
 // By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two
 // have issue x, one has y too, and the one of b has none. Unknown is not zero.
 func TestScoresAndIssues(t *testing.T) {
@@ -166,12 +169,7 @@ func TestScoresAndIssues(t *testing.T) {
 		line(`"id":"3","system":"a","scores":{"fluency":{"value":3}},"found":[]`),
 		line(`"id":"4","system":"b","scores":{"fluency":{"value":3}},"found":[]`),
 		line(`"id":"5","system":"b","scores":{"fluency":{"status":"unscored","reason":"cut"}}`))
-	o := StatsOptions{Taxonomy: tax, IssueNames: map[string]string{"x": "It is vague."}}
-	o.Issues = func(row *dataset.Row) (ids []string, searched bool) {
-		raw, _ := row.Get("found")
-		return ids, json.Unmarshal(raw, &ids) == nil
-	}
-	tally := NewTally(o)
+	tally := NewTally(StatsOptions{Taxonomy: tax, Issues: foundIssues, IssueNames: map[string]string{"x": "It is vague."}})
 	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +186,7 @@ func TestScoresAndIssues(t *testing.T) {
 		!near(a.Issues[0].Share.Share, 2./3, 1e-12) || s.All.Issues[1].Share.Share != 0.25 || b.Issues[1].Rows != 0 {
 		t.Errorf("%+v, %+v", a.Issues, b.Issues)
 	}
-	var text strings.Builder
-	if err := s.Report().Text(&text, 0); err != nil {
-		t.Fatal(err)
-	}
+	text := printed(t, s)
 	const want = `Scores in f
 95 % intervals and p-values: of 4 rows
 
@@ -211,7 +206,7 @@ b          2   100 [0, 100]     0     0
 a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
-* p below 0.05 by Holm's correction for 3 rows
+* p below 0.05 by Holm's correction for 2 rows; rows without issue by themselves
                difference  95 % interval      p  p, corrected
 fluency             +1.00              –      –             –
 without issue       +66.7  -51.1 … +98.9  1.000         1.000
@@ -220,8 +215,8 @@ y                   -33.3  -95.6 … +71.7  1.000         1.000
 
 b has the highest mean of fluency, 3.00, not surely more than a.
 `
-	if text.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
 }
 

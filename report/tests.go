@@ -10,7 +10,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
-	"github.com/erreval/erreval/internal/words"
 )
 
 // MostTested is the largest number of systems of which every pair is tested.
@@ -71,16 +70,12 @@ func (t *Tally) pairable(values []value) []value {
 	return []value{values[i]}
 }
 
-// pairOutputs gives the rows of each system by input, and makes inputs of different systems equal where their rows are
-// compared.
-func (t *Tally) pairOutputs() []map[inputKey]*output {
+// pairOutputs makes inputs of different systems equal where their rows are compared, and puts rows in the order of
+// their groups.
+func (t *Tally) pairOutputs() {
 	items := map[groupHash][]*output{}
 	for _, o := range t.outputs {
 		items[o.input.item] = append(items[o.input.item], o)
-	}
-	of := make([]map[inputKey]*output, len(t.stats.Systems))
-	for i := range of {
-		of[i] = map[inputKey]*output{}
 	}
 	system := func(o *output) int { return o.system }
 	for _, outputs := range items {
@@ -92,10 +87,20 @@ func (t *Tally) pairOutputs() []map[inputKey]*output {
 			in := inputKey{o.input.item, o.input.part, o.system}
 			o.input.nth = before[in]
 			before[in]++
-			of[o.system][o.input] = o
 		}
 	}
-	return of
+	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+}
+
+// outputsOf are the rows of a system, and the same by input.
+func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
+	by = map[inputKey]*output{}
+	for _, o := range t.outputs {
+		if o.system == system {
+			rows, by[o.input] = append(rows, o), o
+		}
+	}
+	return rows, by
 }
 
 // change sums up, in a column, the values of a system minus those of another one for the same inputs.
@@ -105,13 +110,13 @@ type change struct {
 	sum, rows float64 // of this group
 }
 
-// changes are those of each column, of the rows of a system, group by group, and the rows of another.
-func (t *Tally) changes(rows []*output, other map[inputKey]*output) []change {
-	all := make([]change, len(t.stats.columns))
+// changes are those of some columns, of the rows of a system, group by group, and the rows of another.
+func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []int) []change {
+	all := make([]change, len(columns))
 	endGroup := func() {
-		for c := range all {
-			all[c].AddGroup(all[c].sum, all[c].rows)
-			all[c].sum, all[c].rows = 0, 0
+		for i := range all {
+			all[i].AddGroup(all[i].sum, all[i].rows)
+			all[i].sum, all[i].rows = 0, 0
 		}
 	}
 	var group groupHash
@@ -124,10 +129,9 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output) []change {
 			endGroup()
 			group = o.group
 		}
-		minus := t.known(partner.values)
-		for c, x := range t.known(o.values) {
-			if d := x - minus[c]; !math.IsNaN(d) {
-				all[c].sum, all[c].rows, all[c].less = all[c].sum+d, all[c].rows+1, all[c].less+indicator(d < 0)
+		for i, c := range columns {
+			if d := t.valueIn(c, o) - t.valueIn(c, partner); !math.IsNaN(d) {
+				all[i].sum, all[i].rows, all[i].less = all[i].sum+d, all[i].rows+1, all[i].less+indicator(d < 0)
 			}
 		}
 	}
@@ -135,18 +139,18 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output) []change {
 	return all
 }
 
-// known are a row's values by column; NaN where there is none.
-func (t *Tally) known(values []value) []float64 {
-	all := slices.Repeat([]float64{math.NaN()}, len(t.stats.columns))
-	for _, v := range values {
-		all[v.column] = v.x
-	}
-	for c, column := range t.stats.columns {
-		if column.of != c && math.IsNaN(all[c]) && !math.IsNaN(all[column.of]) {
-			all[c] = 0 // an issue that was not found in a row that was searched
+// valueIn is a row's value in a column; NaN where there is none.
+func (t *Tally) valueIn(c int, o *output) float64 {
+	x := math.NaN()
+	for _, v := range o.values {
+		switch v.column {
+		case c:
+			return v.x
+		case t.stats.columns[c].of:
+			x = 0 // an issue that was not found in a row that was searched
 		}
 	}
-	return all
+	return x
 }
 
 // test compares each pair of systems in each column.
@@ -161,13 +165,16 @@ func (t *Tally) test() error {
 		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
 			"--where COLUMN=VALUE, or say with --by COLUMN what a system is", len(s.Systems), MostTested)
 	}
-	rows, of := t.outputsOf()
-	order := s.order()
+	rows, by := make([][]*output, len(s.Systems)), make([]map[inputKey]*output, len(s.Systems))
+	for i := range rows {
+		rows[i], by[i] = t.outputsOf(i)
+	}
+	order, columns := s.order(), s.shown()
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			all := t.changes(rows[a], of[b])
-			for _, c := range s.shown() {
-				if one := s.testIn(c, a, b, &all[c]); one.Value.Defined() {
+			all := t.changes(rows[a], by[b], columns)
+			for k, c := range columns {
+				if one := s.testIn(c, a, b, &all[k]); one.Value.Defined() {
 					s.Tests = append(s.Tests, one)
 				}
 			}
@@ -175,7 +182,7 @@ func (t *Tally) test() error {
 	}
 	var clean, others []*Contrast
 	for i := range s.Tests {
-		if one := &s.Tests[i].Contrast; s.columns[one.column].name == "" {
+		if one := &s.Tests[i].Contrast; s.isClean(one) {
 			clean = append(clean, one)
 		} else {
 			others = append(others, one)
@@ -186,26 +193,17 @@ func (t *Tally) test() error {
 	return nil
 }
 
-// outputsOf are the rows of each system, group by group, and by input.
-func (t *Tally) outputsOf() (rows [][]*output, of []map[inputKey]*output) {
-	of, rows = t.pairOutputs(), make([][]*output, len(t.stats.Systems))
-	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
-	for _, o := range t.outputs {
-		rows[o.system] = append(rows[o.system], o)
-	}
-	return rows, of
-}
-
 // pairBest compares the rows of the best and the second best system without an error, in the place of their shares.
 func (t *Tally) pairBest() {
 	s := &t.stats
-	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.columns[d.column].name == "" })
-	if i < 0 || !t.o.Tests && len(t.outputs) == mostPaired {
+	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isClean(&d) })
+	if i < 0 {
 		return
 	}
 	d := &s.Differences[i]
-	rows, of := t.outputsOf()
-	*d = s.testIn(d.column, d.system, d.than, &t.changes(rows[d.system], of[d.than])[d.column]).Contrast
+	rows, _ := t.outputsOf(d.system)
+	_, than := t.outputsOf(d.than)
+	*d = s.testIn(d.column, d.system, d.than, &t.changes(rows, than, []int{d.column})[0]).Contrast
 	d.PHolm = d.P
 }
 
@@ -224,9 +222,9 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	if s.columns[c].kind == kindScore {
 		difference = stats.PairedMeans(&paired.GroupSums)
 	}
-	better := d.Better
-	d.Difference, d.Paired, d.Rows = DifferenceOf(difference), true, int(paired.Rows)
-	d.Better = better
+	of := DifferenceOf(difference)
+	of.Better = d.Better
+	d.Difference, d.Paired, d.Rows = of, true, int(paired.Rows)
 	return d
 }
 
@@ -235,8 +233,9 @@ func (s *Stats) testSection() Section {
 	out := Section{Title: "Every pair of systems, in points", Table: NewTable("", "difference", s.intervalTitle(), "p",
 		"p, corrected", "pairs of rows")}
 	out.Table.Clip = true
-	out.Notes = []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s, those of rows %s by themselves",
-		1-s.Interval.Level, words.Plural(len(s.Tests), "test", "tests"), s.columns[s.shown()[0]].title())}
+	others := slicesWithout(s.Tests, func(d Test) bool { return s.isClean(&d.Contrast) || !d.P.Defined() })
+	out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
+		s.correctionText(len(others), "test", "tests"))}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
 	}

@@ -45,11 +45,12 @@ func TestTestsOfWitness(t *testing.T) {
 	for _, want := range w.Tests {
 		d := found[want.Of+want.System+want.Than]
 		if !near(d.Value, want.Value, 1e-9) || !near(d.Low, want.Low, 1e-8) || !near(d.High, want.High, 1e-8) ||
-			!near(d.P, want.P, 1e-8) || !near(d.PHolm, want.PHolm, 1e-8) || d.Paired != want.Paired || d.Rows != want.Rows {
+			!near(d.P, want.P, 1e-8) || !near(d.PHolm, want.PHolm, 1e-8) || d.Paired != want.Paired || d.Rows != want.Rows ||
+			(d.Better == Higher) != (want.Of == "without error" || want.Of == "fluency") {
 			t.Errorf("%+v, want %+v", d, want)
 		}
 	}
-	if text := printed(t, s); !strings.Contains(text, "by Holm's correction for 12 tests") ||
+	if text := printed(t, s); !strings.Contains(text, "by Holm's correction for 9 tests; rows without error by") ||
 		strings.Count(text, "not paired\n") != 8 {
 		t.Error(text)
 	}
@@ -58,16 +59,21 @@ func TestTestsOfWitness(t *testing.T) {
 // testedStats has the tests of rows.
 func testedStats(t *testing.T, lines ...string) *Stats {
 	t.Helper()
-	tax, read := readLines(t, lines...)
-	tally := NewTally(StatsOptions{Taxonomy: tax, Group: tax.GroupField(), Tests: true})
-	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
-		t.Fatal(err)
-	}
-	s, err := tally.ComputeStats()
+	s, err := statsOfLines(t, true, lines...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func statsOfLines(t *testing.T, tests bool, lines ...string) (*Stats, error) {
+	t.Helper()
+	tax, read := readLines(t, lines...)
+	tally := NewTally(StatsOptions{Taxonomy: tax, Group: tax.GroupField(), Tests: tests})
+	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+		t.Fatal(err)
+	}
+	return tally.ComputeStats()
 }
 
 func printed(t *testing.T, s *Stats) string {
@@ -108,19 +114,48 @@ func TestTestsPairByPassage(t *testing.T) {
 	}
 }
 
+// TestChanges: of several rows for one input the first is compared with the first; rows that say nothing of their input
+// are compared by id, and those of different ones are not. Where a row was searched, an issue not found is none.
+func TestChanges(t *testing.T) {
+	const bare = `,"question":"q","passage":"","answer":`
+	for name, c := range map[string]struct {
+		a, b                string
+		rows, changed, less float64
+	}{
+		"in turn": {line(`"id":"1","found":["x"]`) + line(`"id":"2","found":[]`),
+			line(`"id":"3","found":["x"]`) + line(`"id":"4","found":[]`), 2, 0, 0},
+		"by id": {`{"id":"1"` + bare + `"","found":["x"]}{"id":"2"` + bare + `"","found":[]}`,
+			`{"id":"2"` + bare + `"","found":[]}{"id":"1"` + bare + `"","found":["x"]}`, 2, 0, 0},
+		"different inputs": {`{"id":"1"` + bare + `"A","found":["x"]}`, `{"id":"1"` + bare + `"B","found":["x"]}`, 0, 0, 0},
+		"not found":        {line(`"id":"1","found":[]`), line(`"id":"2","found":["x"]`), 1, 1, 1},
+		"not searched":     {line(`"id":"1"`), line(`"id":"2","found":["x"]`), 0, 0, 0},
+	} {
+		tax, _ := readLines(t)
+		tally := NewTally(StatsOptions{Taxonomy: tax, Tests: true, Issues: foundIssues})
+		for file, rows := range map[string]string{"a": c.a, "b": c.b} {
+			_, read := readLines(t, strings.SplitAfter(rows, "}")...)
+			if err := tally.ReadRows(t.Context(), file, read); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tally.pairOutputs()
+		rows, _ := tally.outputsOf(tally.systems["a"])
+		_, by := tally.outputsOf(tally.systems["b"])
+		got := tally.changes(rows, by, []int{tally.columnOf(kindIssue, "x")})[0]
+		if got.Rows != c.rows || got.SumSquares != c.changed || got.less != c.less {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestTestsOfTooManySystems(t *testing.T) {
 	var lines []string
 	for i := range MostTested + 1 {
 		lines = append(lines, line(fmt.Sprintf(`"id":"%d","system":"s%d","scores":{"fluency":{"value":1}}`, i, i)))
 	}
 	for n, fits := range map[int]bool{MostTested: true, MostTested + 1: false} {
-		tax, read := readLines(t, lines[:n]...)
-		tally := NewTally(StatsOptions{Taxonomy: tax, Tests: true})
-		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
-			t.Fatal(err)
-		}
 		var option *OptionError
-		if _, err := tally.ComputeStats(); errors.As(err, &option) == fits {
+		if _, err := statsOfLines(t, true, lines[:n]...); errors.As(err, &option) == fits {
 			t.Errorf("%d systems: %v", n, err)
 		}
 	}
@@ -148,12 +183,7 @@ func TestBestIsPaired(t *testing.T) {
 					`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":%s}}`, system, g, system, passage, labels))
 			}
 		}
-		tax, read := readLines(t, lines...)
-		tally := NewTally(StatsOptions{Taxonomy: tax, Group: tax.GroupField()})
-		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
-			t.Fatal(err)
-		}
-		s, err := tally.ComputeStats()
+		s, err := statsOfLines(t, false, lines...)
 		if err != nil {
 			t.Fatal(err)
 		}

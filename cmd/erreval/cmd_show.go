@@ -96,10 +96,14 @@ func runShow(ctx *cli.Context, e *env) error {
 
 func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
+	thresholds := func(file string) dataset.Probabilities {
+		types, _ := recordedOf(file)
+		return types
+	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
 		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"),
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
-		Thresholds: run.ReadThresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
+		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
 		Out: e.Out}
 	if !e.Quiet {
 		o.Notes = e.Err

@@ -78,12 +78,8 @@ func runStats(ctx *cli.Context, e *env) error {
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
-	so.Thresholds = o.recordedThresholds()
+	so.Thresholds, so.Weak = o.recorded()
 	for _, file := range o.paths {
-		eachMaker(file, func(_ string, made *runrecord.Record) bool {
-			so.Weak = slices.Compact(slices.Sorted(slices.Values(append(so.Weak, made.Weak...))))
-			return len(made.Weak) == 0
-		})
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
 				so.IssueNames[i.ID] = i.Name
@@ -97,36 +93,39 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats()
 }
 
-// recordedThresholds are those of the runs that tagged the files, as far as records say them.
-func (o *lookOptions) recordedThresholds() (all []report.Thresholds) {
+// recorded are the thresholds of the runs that tagged the files, and what their models are not to be relied on for, as
+// far as records say it.
+func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string) {
 	for _, file := range o.paths {
-		if types := recordedThresholds(file); len(types) > 0 {
-			all = append(all, report.NewThresholds(file, types, o.Taxonomy))
+		types, of := recordedOf(file)
+		if len(types) > 0 {
+			thresholds = append(thresholds, report.NewThresholds(file, types, o.Taxonomy))
 		}
+		weak = append(weak, of...)
 	}
-	return all
+	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak)))
 }
 
-// recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it
-// was made of, one of the other; nil where none says them.
-func recordedThresholds(file string) (types dataset.Probabilities) {
-	eachMaker(file, func(file string, _ *runrecord.Record) bool {
-		types = run.ReadThresholds(file)
-		return len(types) == 0
-	})
-	return types
-}
-
-// eachMaker visits a file with its run record, then the one that it was made of, and so on, until visit is false:
-// identify, score and discover make one file of another.
-func eachMaker(file string, visit func(file string, made *runrecord.Record) bool) {
+// recordedOf is what the record of a file says, or that of the file that it was made of, and so on: identify, score and
+// discover make one file of another.
+func recordedOf(file string) (types dataset.Probabilities, weak []string) {
 	for range 4 {
 		made, err := runrecord.Read(file)
-		if err != nil || !visit(file, made) || len(made.Inputs) != 1 {
-			return
+		if err != nil {
+			break
+		}
+		if len(types) == 0 {
+			types = run.ReadThresholds(file)
+		}
+		if len(weak) == 0 {
+			weak = made.Weak
+		}
+		if len(made.Inputs) != 1 {
+			break
 		}
 		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
 	}
+	return types, weak
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.

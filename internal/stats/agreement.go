@@ -12,7 +12,7 @@ import (
 func AlphaNominal[V comparable](units [][]V) float64 {
 	count := map[V]float64{}
 	var n, observed float64
-	for _, u := range severalValues(units) {
+	for _, u := range SeveralValues(units) {
 		m, here := float64(len(u)), map[V]float64{}
 		for _, v := range u {
 			here[v]++
@@ -89,7 +89,7 @@ func Jaccard(a, b [][]bool) float64 {
 // unit has two values, or where all values are the same.
 func Alpha(units [][]float64) float64 {
 	var n, sum, observed, total float64
-	units = severalValues(units)
+	units = SeveralValues(units)
 	for _, u := range units {
 		m, s := meanAndSquares(u)
 		n, sum = n+float64(len(u)), sum+m*float64(len(u))
@@ -112,8 +112,8 @@ func Alpha(units [][]float64) float64 {
 	return 1 - (observed/n)/(total/(n-1))
 }
 
-// severalValues are the units with two values or more.
-func severalValues[V any](units [][]V) [][]V {
+// SeveralValues are the units with two values or more.
+func SeveralValues[V any](units [][]V) [][]V {
 	return slices.DeleteFunc(slices.Clone(units), func(u []V) bool { return len(u) < 2 })
 }
 
@@ -121,7 +121,7 @@ func severalValues[V any](units [][]V) [][]V {
 // or more, of (sample variance ÷ values). NaN without such units.
 func RepeatError(units [][]float64) float64 {
 	var sum, n float64
-	for _, u := range severalValues(units) {
+	for _, u := range SeveralValues(units) {
 		_, s := meanAndSquares(u)
 		sum += s / float64(len(u)-1) / float64(len(u))
 		n++
@@ -159,7 +159,7 @@ func PairedP(differences []float64, units int) float64 {
 			high++
 		}
 	}
-	if math.IsNaN(IntervalOf(differences, units).Low) {
+	if start, _ := IntervalOf(differences, units); math.IsNaN(start) {
 		return math.NaN()
 	}
 	errors := distuv.UnitNormal.Quantile(math.Min(0.5, (math.Min(low, high)+1)/(n+1)))

@@ -17,13 +17,6 @@ const DefaultResamples = 1000
 // Level is the confidence level of the intervals.
 const Level = 0.95
 
-// Interval is a percentile bootstrap interval (Efron 1979) at Level.
-type Interval struct {
-	Low, High float64
-	// Resamples counts those in which the figure was defined; without any, Low and High are NaN.
-	Resamples int
-}
-
 // Bootstrap draws resamples of the groups with replacement and returns the result of stat for each. The argument of
 // stat says how often each group was drawn; stat is called concurrently and must not keep the slice. Several figures or
 // predictions in one stat are paired. Resample i depends on seed and i alone, so the result does not depend on the
@@ -65,19 +58,18 @@ func drawGroups(weight []int32, seed, resample uint64) {
 	}
 }
 
-// IntervalOf is the interval of one figure's values over resamples of so many units, such as groups of rows. Undefined
-// values (NaN) are left out. Percentiles of few units lie too close together, as normal ones do where Student's belong,
-// and are taken farther out (Hesterberg 2015, "expanded percentile"). Low and High are NaN where nothing tells how far
-// the figure spreads: with fewer than two units, and where all values are the same.
-func IntervalOf(values []float64, units int) Interval {
-	if units < 2 {
-		return Interval{math.NaN(), math.NaN(), 0}
+// IntervalOf is the percentile interval (Efron 1979) at Level of one figure's values over resamples of so many units,
+// such as groups of rows. Undefined values (NaN) are left out. Percentiles of few units lie too close together, as
+// normal ones do where Student's belong, and are taken farther out (Hesterberg 2015, "expanded percentile"). NaN where
+// nothing tells how far the figure spreads: with fewer than two units, and where all values are the same.
+func IntervalOf(values []float64, units int) (low, high float64) {
+	if units >= 2 {
+		low, high = intervalWithout(values, distuv.UnitNormal.CDF(-T(units)*expansion(units)))
 	}
-	i := intervalWithout(values, distuv.UnitNormal.CDF(-T(units)*expansion(units)))
-	if i.Low == i.High {
-		i.Low, i.High = math.NaN(), math.NaN()
+	if low == high {
+		return math.NaN(), math.NaN()
 	}
-	return i
+	return low, high
 }
 
 // expansion is how much farther out than a normal interval the standard error of so many units reaches, since resamples
@@ -85,10 +77,10 @@ func IntervalOf(values []float64, units int) Interval {
 func expansion(units int) float64 { return math.Sqrt(float64(units) / float64(units-1)) }
 
 // intervalWithout leaves out such a share of the values at each end.
-func intervalWithout(values []float64, tail float64) Interval {
+func intervalWithout(values []float64, tail float64) (low, high float64) {
 	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(defined)
-	return Interval{Quantile(defined, tail), Quantile(defined, 1-tail), len(defined)}
+	return Quantile(defined, tail), Quantile(defined, 1-tail)
 }
 
 // T is how many standard errors an interval at Level reaches to each side where the errors are estimated from so many

@@ -226,7 +226,7 @@ func TestCoverageOfF1(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i := IntervalOf(samples, groups); i.Low <= truth && truth <= i.High {
+			if low, high := IntervalOf(samples, groups); low <= truth && truth <= high {
 				held++
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/stats/rating"
 	"github.com/erreval/erreval/pairwise/verdicts"
 )
 
@@ -73,5 +75,8 @@ func TestWinRateOfFew(t *testing.T) {
 		if math.Abs(float64(rate.Low)-c.low) > 1e-4 || math.Abs(float64(rate.High)-c.top) > 1e-4 {
 			t.Errorf("%v: %v", c.games, rate)
 		}
+	}
+	if rate := winRate(rating.Record{Won: 1}, stats.SumsOf([]float64{1}, []float64{1}), false); rate.Low.Defined() {
+		t.Errorf("without intervals: %v", rate)
 	}
 }

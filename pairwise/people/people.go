@@ -145,8 +145,8 @@ func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]strin
 	if err != nil {
 		return err
 	}
-	interval := stats.IntervalOf(samples, len(items))
-	r.AlphaLow, r.AlphaHigh = report.Number(interval.Low), report.Number(interval.High)
+	low, high := stats.IntervalOf(samples, len(items))
+	r.AlphaLow, r.AlphaHigh = report.Number(low), report.Number(high)
 	return nil
 }
 

@@ -204,7 +204,7 @@ func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 			file, runrecord.Path(file)))
 		return
 	}
-	v.printNote("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
+	v.printNote("uncertain is a probability close to its threshold, as recorded for " + file)
 }
 
 // hasID tells whether a row is one of those that IDs choose.

@@ -19,10 +19,10 @@ import (
 
 const samples = "../../../testdata/samples/"
 
-// TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the
-// system a has two, so that those with the same answer are a pair; both pairs on Q are of one item.
-func TestPairsOfOnePassage(t *testing.T) {
-	task, err := taxonomy.Builtin("question-generation")
+// openRows says how rows of a built-in task are read.
+func openRows(t *testing.T, task string) run.Rows {
+	t.Helper()
+	tax, err := taxonomy.Builtin(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +30,12 @@ func TestPairsOfOnePassage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run.Rows{Files: files, Taxonomy: tax}
+}
+
+// TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the
+// system a has two, so that those with the same answer are a pair; both pairs on Q are of one item.
+func TestPairsOfOnePassage(t *testing.T) {
 	input, output := filepath.Join(t.TempDir(), "rows.jsonl"), filepath.Join(t.TempDir(), "pairs.jsonl")
 	text := ""
 	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
@@ -41,7 +47,7 @@ func TestPairsOfOnePassage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: run.Rows{Files: files, Taxonomy: task}, Input: input,
+	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: openRows(t, "question-generation"), Input: input,
 		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if _, _, err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -68,24 +74,19 @@ func TestPairsOfOnePassage(t *testing.T) {
 
 // TestPairsAndRatings: 3 systems on 20 inputs make 60 pairs, and people's verdicts on them rate the systems.
 func TestPairsAndRatings(t *testing.T) {
-	task, err := taxonomy.Builtin("instruction-following")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := run.FileOptions{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := openRows(t, "instruction-following")
 	var said bytes.Buffer
 	p := &run.Process{Err: &said}
-	m := &MakePairs{Process: p, Rows: run.Rows{Files: files, Taxonomy: task}, Input: samples + "outputs.jsonl",
+	m := &MakePairs{Process: p, Rows: rows, Input: samples + "outputs.jsonl",
 		Output: filepath.Join(t.TempDir(), "pairs.jsonl"), System: "system",
 		Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if n, left, err := m.Run(t.Context()); n != 60 || left != nil || err != nil {
 		t.Errorf("%d pairs, %v, %v", n, left, err)
 	}
-	k := &Rank{Process: p, Taxonomy: task, Rows: run.Rows{Files: files, Taxonomy: run.WithoutFields(task)},
-		Inputs: []string{samples + "pairs_rated.jsonl"}, Types: []string{verdicts.Overall}, Columns: OwnColumns(),
+	texts := rows.Taxonomy
+	rows.Taxonomy = run.WithoutFields(texts)
+	k := &Rank{Process: p, Taxonomy: texts, Rows: rows, Inputs: []string{samples + "pairs_rated.jsonl"},
+		Types: []string{verdicts.Overall}, Columns: OwnColumns(),
 		Ratings: RatingOptions{Options: leaderboard.DefaultOptions()}}
 	k.Columns.Verdicts = []string{"person_1", "person_2", "person_3"}
 	c, faults, err := k.Compute(t.Context())
@@ -94,5 +95,21 @@ func TestPairsAndRatings(t *testing.T) {
 	}
 	if main := c.Main(); c.Systems != 3 || c.Items != 20 || main.Games == 0 || main.Rows[0].Rank != 1 {
 		t.Errorf("%d systems on %d items: %+v", c.Systems, c.Items, main)
+	}
+}
+
+// TestSummaries: what all types together say is weighted by their pairs. By hand: 2 of 3 and 1 of 1 are 75 %, 1 of 4 and
+// 3 of 3 are 57 %.
+func TestSummaries(t *testing.T) {
+	c := &Comparison{Board: &leaderboard.Board{},
+		Agreement: []Agreement{{Type: "Vague", Pairs: 3, Same: 2. / 3}, {Type: "Overall", Pairs: 1, Same: 1}},
+		Modes:     []ModeChange{{Type: "Vague", Pairs: 4, Changed: 0.25}, {Type: "Overall", Pairs: 3, Changed: 1}}}
+	var said []string
+	for _, s := range c.Comparisons() {
+		said = append(said, s.Summary)
+	}
+	if want := []string{"Judges and labels agree in 75 % of 4 verdicts.", "57 % of 7 verdicts change."}; !slices.Equal(said,
+		want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }

@@ -159,8 +159,8 @@ func (i *Identify) Local(ctx context.Context, l *Local) error {
 		s.Weak = append(s.Weak, fmt.Sprintf("%s; see erreval models info %s --taxonomy %s", text, words.Quote(l.o.Model),
 			i.Taxonomy.Name))
 	}
-	if read := l.Model.Manifest.Languages; l.o.AnyLanguage && len(read) > 0 {
-		s.Weak = append(s.Weak, "do not rely on labels of rows in other languages than "+strings.Join(read, ", ")+
+	if m := &l.Model.Manifest; l.o.AnyLanguage && len(m.Languages) > 0 {
+		s.Weak = append(s.Weak, "do not rely on labels of rows in other languages than "+m.LanguagesText()+
 			", which --any-language tags all the same")
 	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
