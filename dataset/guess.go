@@ -28,6 +28,8 @@ var offered = map[string][]string{"answer": {"reference", "gold", "groundtruth",
 
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
+	messages, _ := row.Get(columnMessages)
+	r.chats = parseChat(messages) != nil
 	taken := map[string]bool{}
 	for _, f := range r.fields {
 		r.readByOwnName(row, f)
@@ -193,9 +195,9 @@ func ColumnNames(field string) []string {
 }
 
 // plainName is a name without case, spaces and punctuation.
-func plainName(name string) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
-}
+func plainName(name string) string { return withoutPunctuation.Replace(strings.ToLower(name)) }
+
+var withoutPunctuation = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 // firstText takes the text out of {"text": [ … ]}, [{"text": …}] and [ … ], as answers stand in SQuAD
 // and its relatives; anything else stays as it is.

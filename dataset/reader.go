@@ -198,6 +198,7 @@ type Reader struct {
 	clipped     int        // rows that were cut
 	likelyIDs   []likelyID // columns that may be the id, for Notes
 
+	chats        bool   // the first record holds a conversation
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
 }
 
