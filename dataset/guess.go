@@ -76,8 +76,7 @@ func (r *Reader) noteMissing(field string, row *Row) {
 	hint := fmt.Sprintf("(%s%s=%s)", r.opt.mapOption(), field, names)
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
-			note := fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint)
-			r.said, r.unjudged = append(r.said, note), append(r.unjudged, r.file+": "+note)
+			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint))
 			return
 		}
 	}
