@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // synonyms are columns that stand for the same thing in common files, the likelier first: SQuAD,
@@ -124,26 +126,29 @@ func chatPart(field string, row *Row) string {
 }
 
 const (
-	longestWord = 60 // bytes of an id or a name; languages without spaces have longer texts
+	longestWord = 60 // bytes of an id or a name
 	fewTexts    = 10 // that are all one word tell nothing
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids.
 func (r *Reader) watchWords(row *Row) {
-	if _, tagged := row.Get(ColumnDiagnosis); r.rows == 0 && !tagged {
+	if r.rows == 0 {
 		r.oneWord = map[string]string{}
-		for i, text := range row.Values {
-			if f := r.fields[i]; !r.optional[f] {
-				r.oneWord[f] = text
+		_, tagged := row.Get(ColumnDiagnosis)
+		for i, f := range r.fields {
+			if !tagged && !r.optional[f] {
+				r.oneWord[f] = row.Values[i]
 			}
 		}
 	}
-	for f := range r.oneWord {
-		text := strings.TrimSpace(row.Values[slices.Index(r.fields, f)])
-		if len(text) > longestWord || strings.ContainsAny(text, " \t\n") {
-			delete(r.oneWord, f)
-		}
-	}
+	maps.DeleteFunc(r.oneWord, func(f, _ string) bool { return !isWord(row.Values[slices.Index(r.fields, f)]) })
+}
+
+// isWord tells whether a text may be an id or a name. Letters without case are those of languages that may have no
+// spaces.
+func isWord(text string) bool {
+	return len(text) <= longestWord && len(strings.Fields(text)) == 1 &&
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Lo, r) })
 }
 
 // oneWordNote doubts that a field is read from the right column.
@@ -151,7 +156,7 @@ func (r *Reader) oneWordNote() string {
 	for _, f := range r.fields {
 		if text, there := r.oneWord[f]; there && r.rows >= fewTexts {
 			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with "+
-				"%s%[1]s=COLUMN", f, beginning(text, longestWord), r.opt.mapOption())
+				"%s%[1]s=COLUMN", f, text, r.opt.mapOption())
 		}
 	}
 	return ""
