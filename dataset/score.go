@@ -99,9 +99,9 @@ func (r *Row) Scores() (map[string]*Score, error) {
 
 // scoreColumns splits the column "scores" by dimension.
 func (r *Row) scoreColumns() ([]column, error) {
-	raw, ok := r.Get(ColumnScores)
-	if !ok || isNull(raw) {
-		return nil, nil
+	raw, err := r.Object(ColumnScores)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	dimensions, err := parseObject(raw)
 	if err != nil {
