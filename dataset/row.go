@@ -4,6 +4,7 @@
 package dataset
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -228,11 +229,8 @@ func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
 
 // Object is what erreval set in a column: an object, be it as the text of a cell of a flat file; nil where it set none.
 func (r *Row) Object(column string) (json.RawMessage, error) {
-	raw, ok := r.Get(column)
-	if !ok || isNull(raw) {
-		return nil, nil
-	}
-	if text, isText := jsontext.Unquote(raw); isText {
+	raw, _ := r.Get(column)
+	if text := ""; !bytes.HasPrefix(raw, []byte("{")) && json.Unmarshal(raw, &text) == nil { // of null, too
 		raw = json.RawMessage(strings.TrimSpace(text))
 	}
 	switch {

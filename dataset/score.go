@@ -51,10 +51,10 @@ type Run struct {
 }
 
 // SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions
-// stay as they are.
+// stay as they are; a text of the file's own does not.
 func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 	dimensions, err := r.scoreColumns()
-	if err != nil {
+	if err != nil && r.OwnText(ColumnScores) == "" {
 		return err
 	}
 	for i := range t.Dimensions {
