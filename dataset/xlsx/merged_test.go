@@ -51,10 +51,11 @@ func TestMerged(t *testing.T) {
 
 // TestMergedBounds: what a row is filled with takes no more than a row may, in no more than some columns.
 func TestMergedBounds(t *testing.T) {
-	const rows = `<row><c r="A1" t="s"><v>0</v></c></row><row><c r="B2" t="s"><v>0</v></c></row><row><c r="C3"><v>1</v></c></row>`
+	const rows = `<row><c r="A1" t="s"><v>0</v></c></row><row><c r="B2" t="s"><v>0</v></c></row>` +
+		`<row><c r="C3"><v>1</v></c></row>`
 	data := zipOf(t, append(partsWith(rows+mergeCells("A1:A3", "B2:B3")), "xl/sharedStrings.xml",
 		"<sst><si><t>"+strings.Repeat("x", 400)+"</t></si></sst>")...)
-	for limit, want := range map[int][]int{2000: {1, 2, 3}, 700: {1, 0, 2}} { // no row has 800 bytes, nor keeps others back
+	for limit, want := range map[int][]int{2000: {1, 2, 3}, 700: {1, 0, 2}} { // no row has 800 bytes, or keeps others back
 		r, err := NewReader(bytes.NewReader(data), int64(len(data)), Options{Max: limit})
 		if err != nil {
 			t.Fatal(err)
