@@ -26,6 +26,10 @@ type turn struct {
 // parseChat reads a list of turns; nil is none.
 func parseChat(raw json.RawMessage) []turn {
 	var turns []turn
+	if bytes.HasPrefix(raw, []byte(`"[`)) { // as a cell of CSV
+		text, _ := jsontext.Unquote(raw)
+		raw = json.RawMessage(text)
+	}
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &turns) != nil || len(turns) == 0 {
 		return nil
 	}
@@ -139,12 +143,7 @@ type conversation struct {
 
 // conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.
 func conversationOf(field string, raw json.RawMessage) *conversation {
-	if bytes.HasPrefix(raw, []byte(`"[{`)) { // as a cell of CSV
-		if text, ok := jsontext.Unquote(raw); ok {
-			raw = json.RawMessage(text)
-		}
-	}
-	if raw[0] != '[' { // of each field of each row: most are texts
+	if !bytes.HasPrefix(bytes.TrimPrefix(raw, []byte(`"`)), []byte("[")) { // of each field of each row: most are texts
 		return nil
 	}
 	response, input := isChatField(field)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,6 +49,8 @@ func TestChat(t *testing.T) {
 		"calls of another kind": {chat(`{"role":"user","content":"a","tool_calls":7}`, says), nil, "A mason.|a"},
 		"no user":               {chat(system, says), nil, "A mason.|system: Be short."},
 		"own response":          {`{"messages":[` + first + `],"response":"R"}`, nil, "R|Hello."},
+		"as a cell of CSV":      {`{"messages":` + strconv.Quote("["+first+", "+says+"]") + `}`, nil, "A mason.|Hello."},
+		"no chat, but named":    {`{"messages":"Hi.","response":"R"}`, map[string]string{"instruction": "messages"}, "R|Hi."},
 		"prompt is a chat":      {`{"prompt":[` + system + "," + asks + `],"output":"R"}`, nil, "R|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Who built it?"},
 		"named":                 {`{"chat":[` + asks + "," + says + `]}`, map[string]string{"response": "chat", "instruction": "chat"}, "A mason.|Who built it?"},
 		"a path":                {`{"request":{"messages":[` + asks + `]},` + choice + `}`, map[string]string{"response": "choices.0.message.content", "instruction": "request.messages"}, "A mason.|Who built it?"},
@@ -74,7 +77,6 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// TestLastTurn: encoders read a single request, whatever the conversation was.
 // TestChatsAndFields: rows with conversations and rows with fields may stand in one file, in any order.
 func TestChatsAndFields(t *testing.T) {
 	responses, err := taxonomy.Open("instruction-following")
@@ -105,6 +107,7 @@ func TestChatsAndFields(t *testing.T) {
 	}
 }
 
+// TestLastTurn: encoders read a single request, whatever the conversation was.
 func TestLastTurn(t *testing.T) {
 	turns := parseChat([]byte(`[{"role":"system","content":"Be short."},{"role":"user","content":"Wer?\n\nBitte."}]`))
 	for input, want := range map[string]string{inputText(turns): "Wer?\n\nBitte.", inputText(turns[1:]): "Wer?\n\nBitte.",

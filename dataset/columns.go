@@ -226,8 +226,10 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	if c := conversationOf(field, raw); c != nil {
 		return r.chatText(row, field, c)
 	}
-	if response, input := isChatField(field); name == columnMessages && (response || input) {
-		return "", fmt.Errorf("the column %q holds no conversation: a list of turns, each with its role", name)
+	if r.chats && name == columnMessages {
+		if response, input := isChatField(field); response || input {
+			return "", fmt.Errorf("the column %q holds no conversation: a list of turns, each with its role", name)
+		}
 	}
 	if name != field {
 		var list []json.RawMessage

@@ -94,3 +94,25 @@ func TestListOfTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestOneWord: a field of which every text is one word is doubted, but not one with an empty text, or with one in a
+// language without spaces.
+func TestOneWord(t *testing.T) {
+	for _, c := range []struct {
+		before int
+		last   string
+		want   bool
+	}{{9, "Müller", true}, {8, "Ann", false}, {9, " Or two. ", false}, {9, " ", false}, {9, "何时通车？", false},
+		{9, strings.Repeat("x", 61), false}} {
+		line := `{"question":"Q 1?","answer":"a","passage":"p1"}` + "\n"
+		text := strings.Repeat(line, c.before) + strings.ReplaceAll(line, "p1", c.last)
+		r := NewReader(strings.NewReader(text), "in.jsonl", Options{Taxonomy: questions(t)})
+		if _, _, err := readErr(r); err != nil {
+			t.Fatal(err)
+		}
+		const note = `in.jsonl: the passage of every row is one word, as "p1": if the text stands elsewhere, name its column`
+		if notes := strings.Join(r.Notes(), "|"); strings.Contains(notes, note) != c.want {
+			t.Errorf("%d and %q: notes %q", c.before, c.last, notes)
+		}
+	}
+}

@@ -113,13 +113,9 @@ func (r *Row) SetDiagnosis(d *Diagnosis) error { return r.Set(ColumnDiagnosis, d
 
 // Diagnosis reads the row's column "diagnosis": nil without an error if it is absent or null.
 func (r *Row) Diagnosis() (*Diagnosis, error) {
-	raw, ok := r.Get(ColumnDiagnosis)
-	if !ok || isNull(raw) {
-		return nil, nil
-	}
-	if !isObject(raw) {
-		return nil, fmt.Errorf("row %s: column %q: it is no diagnosis, as erreval identify writes it; a column of the "+
-			"file's own needs another name", r.ID, ColumnDiagnosis)
+	raw, err := r.Object(ColumnDiagnosis)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	d := &Diagnosis{}
 	if err := json.Unmarshal(raw, d); err != nil {

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -40,13 +38,12 @@ func TestLog(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		log  string
-		want []string // response|instruction|system, or the begin of an error
+		want []string // response|instruction|system, then the begins of errors
 		rest string   // columns of the first row
 	}{
-		"promptfoo": {promptfooLog, []string{"Hi, Ann!|Say hi to Ann|mini", `{"a":1}|Say hi|x`,
+		"promptfoo": {promptfooLog, []string{"Hi, Ann!|Say hi to Ann|mini", `{"a":1}|Say hi|x`, "|Say hi|y",
 			"in.json: item 3: the model gave no output: API error: 429",
 			"in.json: item 4: the model gave no output: API error",
-			"|Say hi|y",
 			`in.json: item 6: no column "response"; the columns are system, prompt;`},
 			"system,prompt,response,name,success,score,test,reason"},
 		"Inspect": {inspectLog, []string{"Four.|2+2?|openai/gpt", "5|2+2?|openai/gpt", "|2+2?|openai/gpt",
@@ -64,20 +61,16 @@ func TestLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for {
-				row, err := r.Read()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					got = append(got, err.Error())
-					continue
-				}
-				if len(got) == 0 && strings.Join(row.Columns(), ",") != c.rest {
-					t.Errorf("columns %s, want %s", strings.Join(row.Columns(), ","), c.rest)
-				}
+			rows, bad := readAll(t, r)
+			if columns := strings.Join(rows[0].Columns(), ","); columns != c.rest {
+				t.Errorf("columns %s, want %s", columns, c.rest)
+			}
+			for _, row := range rows {
 				system, _ := row.Get(ColumnSystem)
 				got = append(got, strings.Join(row.Values, "|")+"|"+PlainText(system))
+			}
+			for _, fault := range bad {
+				got = append(got, fault.Error())
 			}
 			if !slices.EqualFunc(got, c.want, strings.HasPrefix) || !strings.Contains(strings.Join(r.Notes(), "; "), name) {
 				t.Errorf("got  %q\nwant %q\nnotes %q", got, c.want, r.Notes())

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // synonyms are columns that stand for the same thing in common files, the likelier first: SQuAD,
@@ -28,6 +30,8 @@ var offered = map[string][]string{"answer": {"reference", "gold", "groundtruth",
 
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
+	messages, _ := row.Get(columnMessages)
+	r.chats = parseChat(messages) != nil
 	taken := map[string]bool{}
 	for _, f := range r.fields {
 		r.readByOwnName(row, f)
@@ -74,8 +78,7 @@ func (r *Reader) noteMissing(field string, row *Row) {
 	hint := fmt.Sprintf("(%s%s=%s)", r.opt.mapOption(), field, names)
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
-			note := fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint)
-			r.said, r.unjudged = append(r.said, note), append(r.unjudged, r.file+": "+note)
+			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint))
 			return
 		}
 	}
@@ -123,26 +126,29 @@ func chatPart(field string, row *Row) string {
 }
 
 const (
-	longestWord = 60 // bytes of an id or a name; languages without spaces have longer texts
+	longestWord = 60 // bytes of an id or a name
 	fewTexts    = 10 // that are all one word tell nothing
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids.
 func (r *Reader) watchWords(row *Row) {
-	if _, tagged := row.Get(ColumnDiagnosis); r.rows == 0 && !tagged {
+	if r.rows == 0 {
 		r.oneWord = map[string]string{}
-		for i, text := range row.Values {
-			if f := r.fields[i]; !r.optional[f] {
-				r.oneWord[f] = text
+		_, tagged := row.Get(ColumnDiagnosis)
+		for i, f := range r.fields {
+			if !tagged && !r.optional[f] {
+				r.oneWord[f] = row.Values[i]
 			}
 		}
 	}
-	for f := range r.oneWord {
-		text := strings.TrimSpace(row.Values[slices.Index(r.fields, f)])
-		if len(text) > longestWord || strings.ContainsAny(text, " \t\n") {
-			delete(r.oneWord, f)
-		}
-	}
+	maps.DeleteFunc(r.oneWord, func(f, _ string) bool { return !isWord(row.Values[slices.Index(r.fields, f)]) })
+}
+
+// isWord tells whether a text may be an id or a name. Letters without case are those of languages that may have no
+// spaces.
+func isWord(text string) bool {
+	return len(text) <= longestWord && len(strings.Fields(text)) == 1 &&
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Lo, r) })
 }
 
 // oneWordNote doubts that a field is read from the right column.
@@ -150,7 +156,7 @@ func (r *Reader) oneWordNote() string {
 	for _, f := range r.fields {
 		if text, there := r.oneWord[f]; there && r.rows >= fewTexts {
 			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with "+
-				"%s%[1]s=COLUMN", f, beginning(text, longestWord), r.opt.mapOption())
+				"%s%[1]s=COLUMN", f, text, r.opt.mapOption())
 		}
 	}
 	return ""
@@ -193,9 +199,9 @@ func ColumnNames(field string) []string {
 }
 
 // plainName is a name without case, spaces and punctuation.
-func plainName(name string) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
-}
+func plainName(name string) string { return withoutPunctuation.Replace(strings.ToLower(name)) }
+
+var withoutPunctuation = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 // firstText takes the text out of {"text": [ … ]}, [{"text": …}] and [ … ], as answers stand in SQuAD
 // and its relatives; anything else stays as it is.

@@ -23,7 +23,7 @@ type likelyID struct {
 
 // findLikelyIDs finds columns that may hold the id of a file without one. A file that was tagged keeps the ids it has.
 func (r *Reader) findLikelyIDs(first *Row) {
-	if r.opt.ID != nil || len(r.opt.RecordedID) > 0 || slices.Contains(first.Columns(), ColumnDiagnosis) {
+	if len(r.opt.RecordedID) > 0 || slices.Contains(first.Columns(), ColumnDiagnosis) {
 		return
 	}
 	for _, c := range first.Columns() {

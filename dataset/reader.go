@@ -185,7 +185,6 @@ type Reader struct {
 	said     []string          // notes of the guess
 	byRecord []string          // fields and their columns, as Options.Recorded has them
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
-	unjudged []string          // those of them that Unjudged gives
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
@@ -202,6 +201,7 @@ type Reader struct {
 	clipped      int        // rows that were cut
 	likelyIDs    []likelyID // columns that may be the id, for Notes
 
+	chats        bool   // the first record holds a conversation
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
 }
 
@@ -297,9 +297,6 @@ func (r *Reader) Notes() []string {
 	}
 	return notes
 }
-
-// Unjudged are the Notes on columns that the file lacks and error types need; known after the first Read.
-func (r *Reader) Unjudged() []string { return r.unjudged }
 
 // Columns are the fields that are read from a column of another name, each with that column; known after the first
 // Read.

@@ -4,6 +4,7 @@
 package dataset
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -226,19 +227,30 @@ func quotedOr(names []string) string {
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
 
-func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+// Object is what erreval set in a column: an object, be it as the text of a cell of a flat file; nil where it set none.
+func (r *Row) Object(column string) (json.RawMessage, error) {
+	raw, _ := r.Get(column)
+	if text := ""; !bytes.HasPrefix(raw, []byte("{")) && json.Unmarshal(raw, &text) == nil { // of null, too
+		raw = json.RawMessage(strings.TrimSpace(text))
+	}
+	switch {
+	case len(raw) == 0:
+		return nil, nil
+	case raw[0] != '{':
+		return nil, fmt.Errorf("row %s: column %q: it is not as erreval writes it; a column of the file's own needs "+
+			"another name", r.ID, column)
+	}
+	return raw, nil
+}
 
 // OwnText says that a column which erreval is to set holds a text of the file's own, which is lost; "" where it does
-// not. What erreval sets are objects.
+// not.
 func (r *Row) OwnText(column string) string {
-	raw, there := r.Get(column)
-	if !there || isNull(raw) || isObject(raw) {
+	if _, err := r.Object(column); err == nil {
 		return ""
 	}
+	raw, _ := r.Get(column)
 	text := strings.TrimSpace(PlainText(raw))
-	if text == "" || isObject([]byte(text)) { // as a cell of CSV
-		return ""
-	}
 	return fmt.Sprintf("%s: the column %q is the file's own, and holds %q in row %s; the output has erreval's in its "+
 		"place: rename it to keep it", r.Source, column, beginning(text, 40), r.ID)
 }

@@ -106,8 +106,8 @@ func TestDiagnosis(t *testing.T) {
 		{`{"labels":["Vague"],"probabilities":{"Vague":1.5}}`, `probability of "Vague" is 1.5, not within 0 and 1`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":0.5,"Vague":0.6}}`,
 			`the column "Vague" is there twice; keep one of them`},
-		{`[]`, `it is no diagnosis, as erreval identify writes it; a column of the file's own needs another name`},
-		{`"flu"`, `it is no diagnosis, as erreval identify writes it; a column of the file's own needs another name`},
+		{`[]`, `it is not as erreval writes it; a column of the file's own needs another name`},
+		{`"flu"`, `it is not as erreval writes it; a column of the file's own needs another name`},
 	} {
 		rows, _ := read(t, with(`"id":"r1","diagnosis":`+c.diagnosis), Options{})
 		d, err := rows[0].Diagnosis()

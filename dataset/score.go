@@ -51,10 +51,10 @@ type Run struct {
 }
 
 // SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions
-// stay as they are.
+// stay as they are; a text of the file's own does not.
 func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 	dimensions, err := r.scoreColumns()
-	if err != nil {
+	if err != nil && r.OwnText(ColumnScores) == "" {
 		return err
 	}
 	for i := range t.Dimensions {
@@ -99,9 +99,9 @@ func (r *Row) Scores() (map[string]*Score, error) {
 
 // scoreColumns splits the column "scores" by dimension.
 func (r *Row) scoreColumns() ([]column, error) {
-	raw, ok := r.Get(ColumnScores)
-	if !ok || isNull(raw) {
-		return nil, nil
+	raw, err := r.Object(ColumnScores)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	dimensions, err := parseObject(raw)
 	if err != nil {

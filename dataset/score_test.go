@@ -102,7 +102,7 @@ q,2.5,"[{""judge"":""offline"",""mode"":""error-aware"",""value"":2.5,""uncertai
 
 func TestScoresThatSayNothing(t *testing.T) {
 	for text, want := range map[string]string{
-		`[]`:                      "a list, not an object",
+		`[]`:                      "not as erreval writes it",
 		`{"a":3}`:                 `"a": json`,
 		`{"a":{}}`:                `neither a "value" nor a "status"`,
 		`{"a":{"value":"2"}}`:     `"a": json`,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -104,13 +103,8 @@ func TestMergedCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	rows, _ := readAll(t, r)
+	for _, row := range rows {
 		system, _ := row.Get("system")
 		got = append(got, strings.Join(row.Values, " ")+" "+string(system))
 	}

@@ -165,24 +165,22 @@ func (l *languages) otherLanguage(text string) string {
 	return other.String()
 }
 
-// functionWords are frequent words, by ISO 639-1: what tells the language of a text that is too short for whatlanggo.
+// functionWords are frequent words, by ISO 639-1: what tells the language of a text that is too short for whatlanggo,
+// besides tellingWords.
 // docs/models.md has how often that is right.
 var functionWords = map[string]string{
 	"en": "the of and to was were what who which how when where why did does are that with by from for is it he " +
 		"she they i his her at this be has had have an do in a or as on not can you your my me we our will " +
 		"would should could if there give write make some any all one about into than then them their no but " +
 		"so",
-	"fr": "comment c l il mon ma le en la les des du une est et dans qui que quel quelle pour avec sur été " +
-		"ont aux ce cette son où comment se je vous moi un pas nous ne",
-	"de": "die es noch auch bei der das und ist wurde nicht mit dem den ein eine einen auf wer welche " +
-		"welcher welchem wie viele zu von im sich für des sie wo ich mir bitte kann wir",
-	"es": "como hay cuesta el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue " +
-		"desde cuántas un puedes mi",
-	"it": "come dove mio mia l la c il gli che chi della delle nel nella quale quali dove quando per una si " +
-		"è fu di più suo nei un mi puoi scrivi",
-	"pt": "como o os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
-	"nl": "nog ook bij het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op deze " +
-		"wat der er hun ik kun mij je",
+	"fr": "comment c l il mon ma le en la les des du une est et dans que pour avec sur été ont aux ce son se moi " +
+		"un pas nous ne",
+	"de": "die es noch auch bei der das und wurde mit dem den ein eine einen auf viele zu von im sich für des sie " +
+		"wo mir bitte wir",
+	"es": "como hay cuesta el la los las del una en para por se su que y es fue desde un mi",
+	"it": "come dove mio mia l la c il gli che chi della delle nel nella per una si fu di più suo nei un mi scrivi",
+	"pt": "como o os da dos das uma que em para por se foi na ao seu mais um escreva",
+	"nl": "nog ook bij een van de en dat die hoe werd met voor niet op deze wat der er hun kun mij je",
 	"pl": "i w z się na nie jest że jak do od po czy który która które kto co gdzie kiedy dlaczego ile był była było " +
 		"przez dla oraz przy są tym jego jej mi",
 	"cs": "a v se na je že jak do od po který která které kdo co kde kdy proč kolik byl byla bylo pro při jsou jeho " +
@@ -222,7 +220,7 @@ var tellingWords = map[string]string{
 
 // alsoEnglish are function words that are English ones, too, by the other language: they speak for neither of the two.
 var alsoEnglish = map[string]string{
-	"fr": "a as me on", "de": "was in an so am will", "es": "a me no", "it": "a i in", "pt": "a as do no me",
+	"fr": "a as me on", "de": "was in an so will", "es": "a me no", "it": "a i in", "pt": "a as do no me",
 	"nl": "is in of me we had",
 }
 

@@ -64,24 +64,34 @@ func BenchmarkLanguage(b *testing.B) {
 	}
 }
 
-// TestForeignIsFound: of short rows in sixteen other languages, two neighbouring sentences each, nine in ten are found. The
-// sentences were written for this.
-func TestForeignIsFound(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "foreign.txt"))
+// englishPassage is a long text.
+var englishPassage = strings.Repeat("The harbour bridge was begun in 1926 and opened to traffic in 1931. ", 4)
+
+// foreignTexts are the lines of a file in testdata, by language.
+func foreignTexts(t *testing.T, file string) (texts [][]string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	english := readsEnglish(t)
-	passage := strings.Repeat("The harbour bridge was begun in 1926 and opened to traffic in 1931. ", 4)
-	rows, found, beside := 0, 0, 0
 	for language := range strings.SplitSeq(string(data), "\n\n") {
-		sentences := strings.Split(strings.TrimSpace(language), "\n")
+		texts = append(texts, strings.Split(strings.TrimSpace(language), "\n"))
+	}
+	return texts
+}
+
+// TestForeignIsFound: of short rows in sixteen other languages, two neighbouring sentences each, nine in ten are found. The
+// sentences were written for this.
+func TestForeignIsFound(t *testing.T) {
+	english := readsEnglish(t)
+	rows, found, beside := 0, 0, 0
+	for _, sentences := range foreignTexts(t, "foreign.txt") {
 		for i := range sentences[1:] {
 			rows++
 			if err := english.check([]string{sentences[i], "", sentences[i+1]}); err != nil {
 				found++
 			}
-			if err := english.check([]string{sentences[i], "", passage}); err != nil {
+			if err := english.check([]string{sentences[i], "", englishPassage}); err != nil {
 				beside++
 			}
 		}
@@ -96,18 +106,13 @@ func TestForeignIsFound(t *testing.T) {
 // English passage. The words were chosen by every other one, from the first on; the rest was held out. All were written
 // for this.
 func TestShortQuestions(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "short.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	english := readsEnglish(t)
-	passage := strings.Repeat("The harbour bridge was begun in 1926 and opened to traffic in 1931. ", 4)
 	all, found := 0, [2]int{} // of those that words were chosen by, and of those held out
-	for language := range strings.SplitSeq(string(data), "\n\n") {
-		questions, here := strings.Split(strings.TrimSpace(language), "\n"), [2]int{}
+	for _, questions := range foreignTexts(t, "short.txt") {
+		here := [2]int{}
 		for i, q := range questions {
 			all++
-			if english.check([]string{q, "", passage}) != nil {
+			if english.check([]string{q, "", englishPassage}) != nil {
 				here[i%2]++
 			}
 		}

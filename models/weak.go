@@ -31,17 +31,12 @@ func (m *Manifest) WeakLabels() []string {
 		if slices.Contains(m.NotJudged, label) || limit == "" && !(measured && f1 < always+leastGain) {
 			continue
 		}
-		text := "do not rely on " + label + ":"
+		text := words.Clip(limit, longestLimit)
 		if measured {
-			text += fmt.Sprintf(" F1 %.2f where the model was measured (always saying it: %.2f)", f1, always)
+			text = fmt.Sprintf("F1 %.2f where the model was measured (always saying it: %.2f)", f1, always) +
+				words.Prefixed("; ", text)
 		}
-		if measured && limit != "" {
-			text += ";"
-		}
-		if limit != "" {
-			text += " " + words.Clip(limit, longestLimit)
-		}
-		said = append(said, words.Printable(text))
+		said = append(said, words.Printable("do not rely on "+label+": "+text))
 	}
 	return said
 }

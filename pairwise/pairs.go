@@ -183,13 +183,9 @@ func readPair(t *taxonomy.Taxonomy, row *dataset.Row) (*pair, error) {
 
 // diagnosisOf reads the diagnosis of one text; nil where there is none, or it says that nothing is known.
 func diagnosisOf(row *dataset.Row, column string, t *taxonomy.Taxonomy) (*dataset.Diagnosis, error) {
-	raw, ok := row.Get(column)
-	if !ok || string(raw) == "null" {
-		return nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(text)
+	raw, err := row.Object(column)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	d := &dataset.Diagnosis{}
 	if err := json.Unmarshal(raw, d); err != nil {

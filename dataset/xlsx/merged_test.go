@@ -1,19 +1,20 @@
 package xlsx
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// sheetWith is a workbook of rows, given as XML, and of merged ranges.
-func sheetWith(t *testing.T, rows string, ranges ...string) []byte {
-	t.Helper()
+// mergeCells is XML that stands behind rows.
+func mergeCells(ranges ...string) (text string) {
 	for _, r := range ranges {
-		rows += `</sheetData><mergeCells><mergeCell ref="` + r + `"/></mergeCells><sheetData>`
+		text += `</sheetData><mergeCells><mergeCell ref="` + r + `"/></mergeCells><sheetData>`
 	}
-	return zipOf(t, partsWith(rows)...)
+	return text
 }
 
 // TestMerged: the rows of a range have the value of its first cell, but where a cell has its own.
@@ -35,12 +36,13 @@ func TestMerged(t *testing.T) {
 		"several columns": {[]string{"B1:D4"}, "[[1 2] [4] [<nil> 5 2]]"},
 		"no ranges":       {[]string{"", "A", "A0:A3", "1:4", "A4:A1", "ZZZZ1:ZZZZ4"}, "[[1 2] [4] [<nil> 5]]"},
 	} {
-		got, _, err := read(sheetWith(t, rows, c.ranges...), Options{})
+		got, _, err := read(zipOf(t, partsWith(rows+mergeCells(c.ranges...))...), Options{})
 		if fmt.Sprint(got) != c.want || err != nil {
 			t.Errorf("%s: got %v, %v, want %s", name, got, err, c.want)
 		}
 	}
-	got, _, err := read(sheetWith(t, `<row><c t="e"><v>#N/A</v></c></row><row><c/><c><v>1</v></c></row>`, "A1:A2"), Options{})
+	const wrong = `<row><c t="e"><v>#N/A</v></c></row><row><c/><c><v>1</v></c></row>`
+	got, _, err := read(zipOf(t, partsWith(wrong+mergeCells("A1:A2"))...), Options{})
 	const fault = "the cell A1 holds the error #N/A; mend it in Excel"
 	if want := [][]string{{fault}, {fault, "1"}}; err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %q, %v", got, err)
@@ -49,14 +51,23 @@ func TestMerged(t *testing.T) {
 
 // TestMergedBounds: what a row is filled with takes no more than a row may, in no more than some columns.
 func TestMergedBounds(t *testing.T) {
-	text := func(column string, n int) string {
-		return fmt.Sprintf(`<c r="%s1" t="inlineStr"><is><t>%s</t></is></c>`, column, strings.Repeat("x", n))
-	}
-	data := sheetWith(t, "<row>"+text("A", 400)+text("B", 400)+`</row><row><c r="C2"><v>1</v></c></row>`, "A1:A2", "B1:B2")
-	for limit, want := range map[int]int{2000: 3, 1000: 3} {
-		rows, _, err := read(data, Options{Max: limit})
-		if err != nil || len(rows) != 2 || len(rows[1]) != want {
-			t.Errorf("%d bytes a row: %d rows, %v", limit, len(rows), err)
+	const rows = `<row><c r="A1" t="s"><v>0</v></c></row><row><c r="B2" t="s"><v>0</v></c></row>` +
+		`<row><c r="C3"><v>1</v></c></row>`
+	data := zipOf(t, append(partsWith(rows+mergeCells("A1:A3", "B2:B3")), "xl/sharedStrings.xml",
+		"<sst><si><t>"+strings.Repeat("x", 400)+"</t></si></sst>")...)
+	for limit, want := range map[int][]int{2000: {1, 2, 3}, 700: {1, 0, 2}} { // no row has 800 bytes, or keeps others back
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)), Options{Max: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range want {
+			cells, err := r.Next()
+			if long := new(*RowError); len(cells) != n || (n == 0) != errors.As(err, long) {
+				t.Errorf("%d bytes a row: row %d has %d cells, %v", limit, i+1, len(cells), err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 	var begin strings.Builder
@@ -66,9 +77,9 @@ func TestMergedBounds(t *testing.T) {
 		fmt.Fprintf(&begin, `<c r="%s"><v>1</v></c>`, name)
 		ranges = append(ranges, name+":"+CellName(i, maxRows))
 	}
-	rows, _, err := read(sheetWith(t, "<row>"+begin.String()+`</row><row r="9"><c r="XFD9"><v>1</v></c></row>`, ranges...),
-		Options{})
-	if err != nil || len(rows) != 2 || len(rows[1]) != maxFilling+1 {
-		t.Errorf("%d rows, %v", len(rows), err)
+	many := "<row>" + begin.String() + `</row><row r="9"><c r="XFD9"><v>1</v></c></row>` + mergeCells(ranges...)
+	got, _, err := read(zipOf(t, partsWith(many)...), Options{})
+	if err != nil || len(got) != 2 || len(got[1]) != maxFilling+1 {
+		t.Errorf("%d rows, %v", len(got), err)
 	}
 }

@@ -62,19 +62,12 @@ func IDs(row *dataset.Row) (ids []string, searched bool) {
 
 // Of reads a row's finding: nil without an error if the column is absent or null.
 func Of(row *dataset.Row) (*Finding, error) {
-	raw, ok := row.Get(Column)
-	if !ok || string(raw) == "null" {
-		return nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil { // a cell of a flat file
-		if raw = json.RawMessage(text); text == "" {
-			return nil, nil
-		}
+	raw, err := row.Object(Column)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	f := &Finding{}
-	err := json.Unmarshal(raw, f)
-	if err == nil {
+	if err = json.Unmarshal(raw, f); err == nil {
 		err = f.validate()
 	}
 	if err != nil {

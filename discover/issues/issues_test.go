@@ -18,7 +18,7 @@ func TestFindings(t *testing.T) {
 		`{"status":"fine"}`:                          `unknown status "fine"`,
 		`{"status":"no_issue","severity":4}`:         "severity 4",
 		`{"status":"no_issue","score":1.5}`:          "score 1.5",
-		`[]`:                                         "cannot unmarshal",
+		`[]`:                                         "not as erreval writes it",
 	} {
 		row, err := dataset.RowOf(map[string]any{Column: raw(text)})
 		if err != nil {

@@ -143,10 +143,10 @@ func (f *file) next(ctx context.Context) (*dataset.Row, error) {
 	return nil, f.endOfInput()
 }
 
-// read reads a record, and says what was assumed about the input once that is known.
+// read reads a record, and says what was assumed about the input behind the first row, and what only its end tells.
 func (f *file) read() (*dataset.Row, error) {
 	row, err := f.reader.Read()
-	if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
+	if err == nil && f.rows == 0 || errors.Is(err, io.EOF) {
 		f.note()
 	}
 	return row, err

@@ -18,7 +18,7 @@ import (
 // of that id get a column for each of their ratings in a dimension.
 type Ratings struct {
 	file       string
-	item       string // column; "" where the rows have an id
+	item       string // column; "" where the row's id is that of what is rated
 	who        string
 	dimension  string
 	value      string
@@ -83,6 +83,7 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 		if j.all == nil && !slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(all, c) }) {
 			if ratings = newRatings(file, all); ratings != nil {
 				j.columns = nil
+				ratings.chooseID(row, in.ID != nil)
 			}
 		}
 		if ratings == nil {
@@ -91,16 +92,26 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 		j.all = all
 		return ratings.add(j, row)
 	})
-	if long := newRatings(file, j.all); err != nil && ratings == nil && long != nil {
-		err = fmt.Errorf("%w; if the file has one rating a row, give --human one of the values in its column %q", err,
-			long.dimension)
-	}
-	if err == nil && ratings != nil {
+	switch {
+	case err != nil && ratings == nil:
+		if long := newRatings(file, j.all); long != nil {
+			err = fmt.Errorf("%w; if the file has one rating a row, give --human one of the values in its column %q", err,
+				long.dimension)
+		}
+	case err == nil && ratings != nil:
 		p.Note([]string{fmt.Sprintf("%s: read as one rating a row (columns %s, %s, %s): %s, %s", file, ratings.who,
 			ratings.dimension, ratings.value, words.Plural(len(ratings.raters), "rater", "raters"),
 			words.Plural(len(ratings.dimensions), "dimension", "dimensions"))})
 	}
 	return j, ratings, err
+}
+
+// chooseID takes a row's id for that of what is rated, if somebody named its columns or no column such as item_id is
+// there: beside one, id may be the rating's number.
+func (r *Ratings) chooseID(first *dataset.Row, named bool) {
+	if first.GivenID() != "" && (named || !strings.HasSuffix(strings.ToLower(r.item), "id")) {
+		r.item = ""
+	}
 }
 
 // add adds a rating to those of its row.
@@ -142,15 +153,15 @@ func (r *Ratings) whose(row *dataset.Row) (id, dimension, who string, err error)
 		}
 		return text, nil
 	}
-	if id = row.GivenID(); id == "" {
-		if r.item == "" {
-			return "", "", "", checkJoinedID(row, 0)
-		}
-		if id, err = text(r.item); err != nil {
-			return "", "", "", err
-		}
+	if r.item == "" {
+		id, err = row.GivenID(), checkJoinedID(row, 0)
+	} else {
+		id, err = text(r.item)
 	}
-	if dimension, err = text(r.dimension); err == nil {
+	if err == nil {
+		dimension, err = text(r.dimension)
+	}
+	if err == nil {
 		who, err = text(r.who)
 	}
 	return id, dimension, who, err

@@ -63,7 +63,12 @@ func TestReadRatings(t *testing.T) {
 	}
 	in := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
 	writeRatings(t, "rows.jsonl", `{"id":"2"}`, `{"id":"1"}`)
-	for _, name := range []string{"long.csv", "long.xlsx", "long.json", "long.parquet"} {
+	for _, name := range []string{"long.csv", "long.xlsx", "long.json", "long.parquet", "numbered.csv"} {
+		for i := range lines {
+			if name == "numbered.csv" { // an id of each rating beside that of what is rated
+				lines[i] = strings.Replace(lines[i], `"id"`, fmt.Sprintf(`"id":%d,"item_id"`, i%2+1), 1)
+			}
+		}
 		writeRatings(t, name, lines...)
 		var said bytes.Buffer
 		joined, ratings, err := in.ReadRatings(t.Context(), &run.Process{Err: &said}, name, nil, isNumber)

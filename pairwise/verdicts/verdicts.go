@@ -175,18 +175,12 @@ func Swapped(value string) string {
 
 // Of reads a pair's verdicts; nil without an error if the column is absent or null.
 func Of(row *dataset.Row) (Set, error) {
-	raw, ok := row.Get(Column)
-	if !ok || string(raw) == "null" {
-		return nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil { // a cell of a flat file
-		if raw = json.RawMessage(text); text == "" {
-			return nil, nil
-		}
+	raw, err := row.Object(Column)
+	if raw == nil || err != nil {
+		return nil, err
 	}
 	var s Set
-	err := json.Unmarshal(raw, &s)
+	err = json.Unmarshal(raw, &s)
 	for name, v := range s {
 		if err == nil {
 			err = v.validate(name)

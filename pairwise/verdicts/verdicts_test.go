@@ -122,8 +122,8 @@ func TestOf(t *testing.T) {
 		`{"Overall":{"status":"unsure"}}`:                      `unknown status "unsure"`,
 		`{"Overall":{"value":"A","runs":[{"value":"first"}]}}`: `"first" is none of`,
 		`{"Overall":{"value":"A","offline":"first"}}`:          `"first" by the labels is none of`,
-		`[]`:  "cannot unmarshal",
-		`7`:   "cannot unmarshal",
+		`[]`:  "not as erreval writes it",
+		`7`:   "not as erreval writes it",
 		`"{"`: "unexpected end",
 	} {
 		if s, err := Of(row(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(),

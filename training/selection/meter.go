@@ -157,9 +157,9 @@ func (m *Meter) noLabel(row *dataset.Row, label string) error {
 
 // verify sets what comes from the verifier.
 func (m *Meter) verify(s *Signals, row *dataset.Row, _ *dataset.Diagnosis) error {
-	raw, ok := row.Get(ColumnVerification)
-	if !ok || string(raw) == "null" {
-		return nil
+	raw, err := row.Object(ColumnVerification)
+	if raw == nil || err != nil {
+		return err
 	}
 	var v struct{ Probability *float64 }
 	if err := json.Unmarshal(raw, &v); err != nil {
