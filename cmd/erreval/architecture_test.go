@@ -13,11 +13,11 @@ import (
 
 const (
 	architecturePage = "../../docs/architecture.md"
-	packagesBegin    = "<!-- packages:begin, made of the packages by make reference -->\n"
-	packagesEnd      = "<!-- packages:end -->\n"
+	packagesBegin    = "<!-- packages:begin, made of the packages by make reference -->\n\n"
+	packagesEnd      = "\n<!-- packages:end -->\n"
 )
 
-// TestArchitecture: the table of packages in docs/architecture.md is what the packages say of themselves.
+// TestArchitecture: the list of packages in docs/architecture.md is what the packages say of themselves.
 func TestArchitecture(t *testing.T) {
 	kept, err := os.ReadFile(architecturePage)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestArchitecture(t *testing.T) {
 	head, rest, begins := strings.Cut(string(kept), packagesBegin)
 	_, tail, ends := strings.Cut(rest, packagesEnd)
 	if !begins || !ends {
-		t.Fatalf("%s has no place for the table: the lines %q and %q", architecturePage, packagesBegin, packagesEnd)
+		t.Fatalf("%s has no place for the list: the lines %q and %q", architecturePage, packagesBegin, packagesEnd)
 	}
 	page := head + packagesBegin + makePackages(t) + packagesEnd + tail
 	if *update {
@@ -34,15 +34,14 @@ func TestArchitecture(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if page != string(kept) {
-		t.Errorf("the table in %s is not what the packages say of themselves; rewrite it: make reference", architecturePage)
+		t.Errorf("the list in %s is not what the packages say of themselves; rewrite it: make reference", architecturePage)
 	}
 }
 
-// makePackages has a row for each package of the module: the first sentence of its document.
+// makePackages lists the packages of the module, with the first sentence of each document.
 func makePackages(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| folder | what its package does |\n|---|---|\n")
 	machine := build.Default
 	machine.GOOS, machine.GOARCH, machine.CgoEnabled = "linux", "amd64", true
 	err := filepath.WalkDir("../..", func(dir string, d fs.DirEntry, err error) error {
@@ -63,7 +62,7 @@ func makePackages(t *testing.T) string {
 		}
 		does := strings.TrimPrefix(strings.TrimPrefix(p.Doc, "Command "), "Package ")
 		does = strings.TrimRight(strings.TrimPrefix(does, path.Base(folder)+" "), ".:")
-		fmt.Fprintf(&b, "| `%s` | %s |\n", folder, cell(does))
+		fmt.Fprintf(&b, "- `%s` %s\n", folder, cell(does))
 		return nil
 	})
 	if err != nil {
