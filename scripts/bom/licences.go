@@ -146,8 +146,6 @@ text is in its module (` + "`go mod download`" + `); whoever gives the program a
 Besides there are Go's runtime and standard library (BSD-3-Clause), the default model (Apache-2.0; what it learnt from
 is in its [card](../models/embedded/default/CARD.md)) and ONNX Runtime (MIT), which is fetched and not included.
 
-| module | version | licence |
-|---|---|---|
 `
 
 const pageTail = `
@@ -168,7 +166,7 @@ func page(modules []module) string {
 	var b strings.Builder
 	b.WriteString(pageHead)
 	for _, m := range modules {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.path, m.version, m.licence)
+		fmt.Fprintf(&b, "- %s %s: %s\n", m.path, m.version, m.licence)
 	}
 	b.WriteString(pageTail)
 	return b.String()
