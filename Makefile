@@ -148,7 +148,7 @@ site: setup ## make the documents, and reports of the samples, as a site that op
 	@.cache/site-python/bin/pip install --quiet --disable-pip-version-check -r scripts/site_requirements.txt
 	@scripts/site.sh .cache/site-python/bin/mkdocs .cache/site
 
-reference: prerequisites ## make docs/reference.md and the table of docs/architecture.md; the tests compare them
+reference: prerequisites ## make docs/reference.md and the list of docs/architecture.md; the tests compare them
 	$(GO) test ./cmd/erreval -run '^Test(Reference|Architecture)$$' -count=1 -update
 
 # The material is described in training/README.md; WORK (6 GB with torch) stays out of the tree.

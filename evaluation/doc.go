@@ -1,5 +1,5 @@
-// Package evaluation measures what erreval found against what people say: labels against gold labels, scores against
-// human scores, and what showing the errors to a judge changes (the lift). Every figure has an interval, which
+// Package evaluation measures what erreval found against what people say. That is labels against gold labels, scores
+// against human scores, and what showing the errors to a judge changes (the lift). Every figure has an interval, which
 // resamples groups of rows.
 //
 // Begin with NewLabels or NewScores. Read the rows of each file, for example with the Read of a dataset.Reader: for

@@ -1,4 +1,4 @@
-// Package identifier finds errors in rows: it encodes a row's fields as a model wants them, runs the model and turns
+// Package identifier finds errors in rows. It encodes a row's fields as a model wants them, runs the model and turns
 // its logits into a diagnosis.
 //
 // Four things make an [Identifier]: a taxonomy (package taxonomy), a model that fits it (package models: the embedded

@@ -1,7 +1,7 @@
-// Package taxonomy holds what is specific to a task: the fields of a row, the error types that may
-// be found in it, and the dimensions along which it is scored. Taxonomies are data (YAML); some are
-// built in. One without types is a task: its rows can be read, and issues be discovered in them, but
-// nothing can be tagged. Nothing else in erreval names a task's fields or labels.
+// Package taxonomy holds what is specific to a task. That is the fields of a row, the error types that may be found in
+// it, and the dimensions along which it is scored. Taxonomies are data (YAML); some are built in. One without types is
+// a task: its rows can be read, and issues be discovered in them, but nothing can be tagged. Nothing else in erreval
+// names a task's fields or labels.
 package taxonomy
 
 import (

@@ -1,5 +1,5 @@
-// Package training holds the Python of the trainer, for programs that have no source tree beside them, and the
-// environment in which it runs.
+// Package training holds the Python of the trainer, for programs without a source tree, and the environment in which it
+// runs.
 package training
 
 import (

@@ -7,44 +7,41 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
 const (
 	architecturePage = "../../docs/architecture.md"
-	roomsBegin       = "<!-- rooms:begin, made of the packages by make reference -->\n"
-	roomsEnd         = "<!-- rooms:end -->\n"
-	modulePath       = "github.com/erreval/erreval/"
+	packagesBegin    = "<!-- packages:begin, made of the packages by make reference -->\n\n"
+	packagesEnd      = "\n<!-- packages:end -->\n"
 )
 
-// TestArchitecture: the table of rooms in docs/architecture.md is what the packages say of themselves.
+// TestArchitecture: the list of packages in docs/architecture.md is what the packages say of themselves.
 func TestArchitecture(t *testing.T) {
 	kept, err := os.ReadFile(architecturePage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, begins := strings.Cut(string(kept), roomsBegin)
-	_, tail, ends := strings.Cut(rest, roomsEnd)
+	head, rest, begins := strings.Cut(string(kept), packagesBegin)
+	_, tail, ends := strings.Cut(rest, packagesEnd)
 	if !begins || !ends {
-		t.Fatalf("%s has no place for the table: the lines %q and %q", architecturePage, roomsBegin, roomsEnd)
+		t.Fatalf("%s has no place for the list: the lines %q and %q", architecturePage, packagesBegin, packagesEnd)
 	}
-	page := head + roomsBegin + makeRooms(t) + roomsEnd + tail
+	page := head + packagesBegin + makePackages(t) + packagesEnd + tail
 	if *update {
 		if err := os.WriteFile(architecturePage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if page != string(kept) {
-		t.Errorf("the table in %s is not what the packages say of themselves; rewrite it: make reference", architecturePage)
+		t.Errorf("the list in %s is not what the packages say of themselves; rewrite it: make reference", architecturePage)
 	}
 }
 
-// makeRooms has a row for each package of the module: the first sentence of its document, and what it imports.
-func makeRooms(t *testing.T) string {
+// makePackages lists the packages of the module, with the first sentence of each document.
+func makePackages(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| folder | what its package does | knows |\n|---|---|---|\n")
 	machine := build.Default
 	machine.GOOS, machine.GOARCH, machine.CgoEnabled = "linux", "amd64", true
 	err := filepath.WalkDir("../..", func(dir string, d fs.DirEntry, err error) error {
@@ -65,24 +62,11 @@ func makeRooms(t *testing.T) string {
 		}
 		does := strings.TrimPrefix(strings.TrimPrefix(p.Doc, "Command "), "Package ")
 		does = strings.TrimRight(strings.TrimPrefix(does, path.Base(folder)+" "), ".:")
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", folder, cell(does), strings.Join(knownRooms(p.Imports, folder), ", "))
+		fmt.Fprintf(&b, "- `%s` %s\n", folder, cell(does))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// knownRooms are the folders at the top of the module that imports lead to, but for the package's own and internal.
-func knownRooms(imports []string, folder string) (rooms []string) {
-	own, _, _ := strings.Cut(folder, "/")
-	for _, name := range imports {
-		room, ours := strings.CutPrefix(name, modulePath)
-		if room, _, _ = strings.Cut(room, "/"); ours && room != own && room != "internal" {
-			rooms = append(rooms, room)
-		}
-	}
-	slices.Sort(rooms)
-	return slices.Compact(rooms)
 }

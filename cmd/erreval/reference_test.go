@@ -29,7 +29,7 @@ import (
 	"github.com/erreval/erreval/training/refine"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/reference.md and the table of docs/architecture.md")
+var update = flag.Bool("update", false, "rewrite docs/reference.md and the list of docs/architecture.md")
 
 const referencePage = "../../docs/reference.md"
 

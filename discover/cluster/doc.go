@@ -1,5 +1,5 @@
-// Package cluster groups short sentences that say the same without a language model, and finds the sentences nearest to
-// one.
+// Package cluster groups short sentences that say the same without a language model. It also finds the sentences
+// nearest to one.
 //
 // # How
 //

@@ -1,5 +1,5 @@
-// Package tokenfile reads the tokenizer of a model directory and encodes text with the ids of Hugging Face's
-// tokenizers. What is not implemented is refused by name, never approximated.
+// Package tokenfile reads a model's tokenizer and encodes text with the ids of Hugging Face's tokenizers. What is not
+// implemented is refused by name, never approximated.
 package tokenfile
 
 import (

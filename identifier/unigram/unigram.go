@@ -1,5 +1,5 @@
-// Package unigram is the SentencePiece Unigram encoding of XLM-RoBERTa and DeBERTa-v3, with the ids of Hugging Face's
-// tokenizers.
+// Package unigram is the SentencePiece Unigram encoding of XLM-RoBERTa and DeBERTa-v3. The ids are those of Hugging
+// Face's tokenizers.
 package unigram
 
 import (

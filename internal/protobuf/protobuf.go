@@ -1,5 +1,4 @@
-// Package protobuf reads protobuf messages field by field, without their definitions and without holding them in
-// memory.
+// Package protobuf reads protobuf messages field by field, without their definitions. It does not hold them in memory.
 package protobuf
 
 import (

@@ -1,4 +1,4 @@
-// Package regularfile opens files whose names or content somebody else may have chosen, such as configurations and
+// Package regularfile opens files whose names or content somebody else may have chosen. Such are configurations and
 // records beside rows. What is no regular file is refused before it is opened, so that a pipe keeps nobody waiting and
 // a device such as /dev/zero fills no memory; what is read whole has a limit.
 package regularfile

@@ -1,5 +1,5 @@
-// Package wholefile writes files and folders that appear whole or not at all, and opens others without following
-// planted links.
+// Package wholefile writes files and folders that appear whole or not at all. It opens others without following planted
+// links.
 package wholefile
 
 import (

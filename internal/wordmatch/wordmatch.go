@@ -1,4 +1,4 @@
-// Package wordmatch finds where a text says another one word for word, such as an answer in its passage; case and white
+// Package wordmatch finds where a text says another one word for word, such as an answer in its passage. Case and white
 // space do not matter.
 package wordmatch
 

@@ -1,6 +1,6 @@
-// Package checkpoint reads the weights of a Hugging Face checkpoint: safetensors and torch's pytorch_model.bin, whole
-// or sharded. It runs no code of the files, checks every length against the file before it uses it, and holds one
-// tensor at a time in memory.
+// Package checkpoint reads the weights of a Hugging Face checkpoint. These are safetensors or torch's
+// pytorch_model.bin, whole or sharded. It runs no code of the files, checks every length against the file before it
+// uses it, and holds one tensor at a time in memory.
 package checkpoint
 
 import (

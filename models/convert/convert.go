@@ -1,7 +1,7 @@
-// Package convert writes a Hugging Face checkpoint of a sequence classifier as an ONNX graph that ONNX Runtime runs
-// fast. The graph has fused operators, the last layer for the first token alone where the head reads only that, and
-// weights as fp32, fp16 or int8. Graphs that exporters made of these classifiers are recognised and rewritten. Restore
-// makes a checkpoint of a graph again.
+// Package convert writes a Hugging Face checkpoint of a sequence classifier as a fast ONNX graph. The graph has fused
+// operators, the last layer for the first token alone where the head reads only that, and weights as fp32, fp16 or
+// int8. Graphs that exporters made of these classifiers are recognised and rewritten. Restore makes a checkpoint of a
+// graph again.
 //
 // Tensors are read and written one at a time, so memory holds the largest of them, not the checkpoint.
 package convert

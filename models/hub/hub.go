@@ -1,5 +1,5 @@
-// Package hub fetches the files of a model repository from the Hugging Face hub, or a mirror of it, into a cache on
-// disk. The cache has the layout of Python's huggingface_hub, so each finds what the other fetched:
+// Package hub fetches model repositories from the Hugging Face hub, or a mirror of it, into a cache on disk. The cache
+// has the layout of Python's huggingface_hub, so each finds what the other fetched:
 //
 //	CACHE/models--ORG--NAME/refs/main                    the commit that main was at the last pull
 //	CACHE/models--ORG--NAME/blobs/SUM                    contents, named by their hash

@@ -1,6 +1,6 @@
-// Package audit measures what a judge of pairs goes by besides the texts' quality: their order, their length, and whose
-// they are. Shares have intervals that resample items; a logistic regression holds the other things and the systems
-// constant.
+// Package audit measures what a judge of pairs goes by besides the texts' quality. That is their order, their length,
+// and whose they are. Shares have intervals that resample items; a logistic regression holds the other things and the
+// systems constant.
 package audit
 
 import (

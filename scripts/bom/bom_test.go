@@ -27,7 +27,7 @@ func TestPageIsOfGoMod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile(`(?m)^\| (\S+\.\S+) \| (v\S+) \| (.+) \|$`).FindAllStringSubmatch(string(page), -1)
+	rows := regexp.MustCompile(`(?m)^- (\S+\.\S+) (v\S+): (.+)$`).FindAllStringSubmatch(string(page), -1)
 	if len(rows) < 30 {
 		t.Fatalf("%d rows", len(rows))
 	}

@@ -140,14 +140,12 @@ func classify(text string) (found []string) {
 
 const pageHead = `# Licences of what is linked
 
-The modules in the program, by ` + "`go run ./scripts/bom write bin/erreval`" + `; ` + "`make audit`" + ` compares. The text of each
-licence is in the module, which ` + "`go mod download`" + ` fetches; whoever gives the program away gives the texts along.
+The modules in the program, by ` + "`go run ./scripts/bom write bin/erreval`" + `; ` + "`make audit`" + ` compares. Each licence's
+text is in its module (` + "`go mod download`" + `); whoever gives the program away gives the texts along.
 
 Besides there are Go's runtime and standard library (BSD-3-Clause), the default model (Apache-2.0; what it learnt from
 is in its [card](../models/embedded/default/CARD.md)) and ONNX Runtime (MIT), which is fetched and not included.
 
-| module | version | licence |
-|---|---|---|
 `
 
 const pageTail = `
@@ -159,16 +157,16 @@ The FreeType Project (www.freetype.org). SVGo (CC-BY-4.0) is by Anthony Starks a
 ## The page of reports
 
 The program, and each report file that it writes, has the page's script, and in it packages from npm: Preact,
-markdown-to-jsx (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and the texts of their licences
-are in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page writes; it fails at a licence of
-another kind. ` + "`report/page/package-lock.json`" + ` has the hashes.
+markdown-to-jsx (MIT), Observable Plot, parts of D3, and isoformat (ISC). Versions and licences are in
+[LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page writes; it fails at a licence of another
+kind. ` + "`report/page/package-lock.json`" + ` has the hashes.
 `
 
 func page(modules []module) string {
 	var b strings.Builder
 	b.WriteString(pageHead)
 	for _, m := range modules {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.path, m.version, m.licence)
+		fmt.Fprintf(&b, "- %s %s: %s\n", m.path, m.version, m.licence)
 	}
 	b.WriteString(pageTail)
 	return b.String()

@@ -1,5 +1,5 @@
-// Command pagefile makes what tests of the page open in a browser: a report file of data, or the document that a server
-// gives for the page, after a line with its policy.
+// Command pagefile makes what tests of the page open in a browser. That is a report file of data, or the document that
+// a server gives for the page, after a line with its policy.
 //
 //	pagefile TITLE <DATA.jsonl >OUT.html
 //	pagefile

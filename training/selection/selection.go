@@ -1,5 +1,5 @@
-// Package selection chooses the rows of a pool that are worth a person's time, and those that can be added to a
-// training set without one.
+// Package selection chooses the rows of a pool that are worth a person's time. It also chooses those that can be added
+// to a training set without one.
 //
 // Every row was tagged by an identifier, and perhaps checked by a verifier. From that come two numbers, as in ErrEval
 // (arXiv, section 3.1):

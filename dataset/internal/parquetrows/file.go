@@ -1,5 +1,5 @@
-// Package parquetrows reads Parquet files row by row, each cell as JSON, in bounded memory; and makes Parquet's values
-// of JSON.
+// Package parquetrows reads Parquet files row by row, each cell as JSON, in bounded memory. It makes Parquet's values
+// of JSON, too.
 package parquetrows
 
 import (

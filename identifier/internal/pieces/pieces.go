@@ -1,4 +1,5 @@
-// Package pieces holds what the encoders share: tables of encoded pieces, a trie over a vocabulary, tables of Unicode.
+// Package pieces holds what the encoders share. These are tables of encoded pieces, a trie over a vocabulary, tables of
+// Unicode.
 package pieces
 
 import (

@@ -1,6 +1,5 @@
-// Package page is the review of a batch in a browser: a local page on which a person gives each item its labels, with
-// one key a label. Every answer is on the disk before the next one is taken. The page asks nothing of any other
-// machine.
+// Package page is the review of a batch in a browser. A person gives each item its labels, with one key a label. Every
+// answer is on the disk before the next one is taken. The page asks nothing of any other machine.
 package page
 
 import (

@@ -1,5 +1,5 @@
-// Package commandline adds to urfave/cli: flags after file names, completion, errors that say what is right, and the
-// reference page.
+// Package commandline completes urfave/cli. It adds flags after file names, completion, errors that say what is right,
+// and the reference page.
 package commandline
 
 import (

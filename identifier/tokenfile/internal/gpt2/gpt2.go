@@ -1,4 +1,4 @@
-// Package gpt2 makes a tokenizer.json of GPT-2's published ranks, for tests that need a large real vocabulary.
+// Package gpt2 makes a tokenizer.json of GPT-2's published ranks. Tests need a large real vocabulary.
 package gpt2
 
 import (
