@@ -133,7 +133,8 @@ func (s *Stats) contrastSection() Section {
 	several := len(s.Systems) > 2
 	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")}
 	if out.Table.Clip = several; !several { // of several, the matrix says it
-		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level, s.correctionText(len(s.others()), "row", "rows"))}
+		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
+			s.correctionText(len(s.others()), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
 		name, text, interval := s.contrastTexts(&d)

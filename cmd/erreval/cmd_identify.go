@@ -29,8 +29,7 @@ func identifyCommand(e *env) *cli.Command {
 		Usage:     "find the errors in each row of a file",
 		ArgsUsage: "INPUT...",
 		Description: `Rows are JSON Lines, a JSON list, CSV, TSV, XLSX or Parquet, by the file's name or --format, also with
-.gz or .zst. Each gets a column "diagnosis" with the errors found and the probability of
-every error type; all other columns stay as they are.
+.gz or .zst. Each gets a column "diagnosis": the errors found, and each type's probability; other columns stay.
    erreval identify questions.jsonl -o tagged.jsonl
 
 Read the result as a table instead:

@@ -108,8 +108,8 @@ func TestSummaries(t *testing.T) {
 	for _, s := range c.Comparisons() {
 		said = append(said, s.Summary)
 	}
-	if want := []string{"Judges and labels agree in 75 % of 4 verdicts.", "57 % of 7 verdicts change."}; !slices.Equal(said,
-		want) {
+	want := []string{"Judges and labels agree in 75 % of 4 verdicts.", "57 % of 7 verdicts change."}
+	if !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
 	}
 }

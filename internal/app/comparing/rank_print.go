@@ -1,7 +1,9 @@
 package comparing
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/stats/rating"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise/audit"
+	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
@@ -145,4 +148,35 @@ func (k *Rank) print(c *Comparison) error {
 		r = c.brief(k.Taxonomy, k.Inputs)
 	}
 	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
+}
+
+// result says in a sentence which system is best by the main table; "" where no pair was judged.
+func (c *Comparison) result() string {
+	if len(c.Tables) == 0 || len(c.Main().Rows) == 0 {
+		return ""
+	}
+	main := c.Main()
+	best := slices.MaxFunc(main.Rows, func(a, b leaderboard.Row) int { // NaN is less than any number
+		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
+	})
+	if !best.WinRate.Value.Defined() {
+		return ""
+	}
+	unsure, wins := "", best.System+" wins the largest share of its pairs"
+	if best.WinRate.Low <= 0.5 {
+		unsure = "; as the interval holds 50 %, that is not sure"
+	}
+	level := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+		return r.WinRate.Value != best.WinRate.Value
+	})
+	even := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+		return r.System == best.System || r.Rank != best.Rank
+	})
+	if unsure == "" && best.Rank > 0 && len(main.Rows) > 2 && len(even) > 0 { // the share is against all others together
+		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
+	}
+	if len(level) > 1 {
+		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
+	}
+	return fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
 }
