@@ -288,12 +288,12 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	}
 	if s.isAnySettled(columns) {
 		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f %s)", 1-s.Interval.Level,
-			s.correctionText(len(s.others()), "column", "columns")))
+			s.correctionText(len(s.others()), "test", "tests")))
 	}
 	if len(s.Differences) == 0 {
 		return notes
 	}
-	return append(notes, "in no column the best system is surely better than the second best (Holm's correction)")
+	return append(notes, "by none of these the best system is surely better than the second best (Holm's correction)")
 }
 
 func (s *Stats) isAnySettled(columns []int) bool {

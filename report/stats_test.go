@@ -91,7 +91,7 @@ func TestBestOfSeveral(t *testing.T) {
 	s.Differences = s.Differences[:2]
 	text := printed(t, s)
 	const want = `
-* better than the second best (p below 0.05 by Holm's correction for 1 column; rows without error by themselves)
+* better than the second best (p below 0.05 by Holm's correction for 1 test; rows without error by themselves)
 file    rows   without error     V
 all      125   52.0 [43, 61]  48.0
 good      40  *100 [91, 100]    *0
