@@ -18,6 +18,7 @@ type Tagging struct {
 	Untagged      int            `json:"untagged"`      // rows without one
 	Rejected      int            `json:"rejected"`      // lines that are no rows
 	Truncated     int            `json:"truncated"`     // tagged rows that were truncated
+	PartlyRead    int            `json:"partly_read"`   // tagged rows of which the model read parts alone
 	WithoutError  int            `json:"without_error"` // tagged rows in which no error was found
 	Resumed       int            `json:"resumed"`       // rows that an earlier run tagged
 	Labels        []LabelCount   `json:"labels"`        // error types, in the taxonomy's order
@@ -83,8 +84,12 @@ func (s *Tagging) outcome() string {
 	if s.WithoutError > 0 && len(unjudged) > 0 {
 		share += "; not judged in all: " + strings.Join(unjudged, ", ")
 	}
-	return fmt.Sprintf("%d without error (%s), %d truncated, %d untagged; %s rejected", s.WithoutError, share,
-		s.Truncated, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
+	parts := ""
+	if s.PartlyRead > 0 {
+		parts = fmt.Sprintf(" %d read in part,", s.PartlyRead)
+	}
+	return fmt.Sprintf("%d without error (%s), %d truncated,%s %d untagged; %s rejected", s.WithoutError, share,
+		s.Truncated, parts, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
 }
 
 // share is that of an error in the rows in which it was judged.

@@ -97,7 +97,7 @@ func runShow(ctx *cli.Context, e *env) error {
 func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
 	thresholds := func(file string) dataset.Probabilities {
-		types, _ := recordedOf(file)
+		types, _ := run.ReadMaker(file)
 		return types
 	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,

@@ -2,16 +2,13 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
@@ -97,35 +94,13 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 // far as records say it.
 func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string) {
 	for _, file := range o.paths {
-		types, of := recordedOf(file)
+		types, of := run.ReadMaker(file)
 		if len(types) > 0 {
 			thresholds = append(thresholds, report.NewThresholds(file, types, o.Taxonomy))
 		}
 		weak = append(weak, of...)
 	}
 	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak)))
-}
-
-// recordedOf is what the record of a file says, or that of the file that it was made of, and so on: identify, score and
-// discover make one file of another.
-func recordedOf(file string) (types dataset.Probabilities, weak []string) {
-	for range 4 {
-		made, err := runrecord.Read(file)
-		if err != nil {
-			break
-		}
-		if len(types) == 0 {
-			types = run.ReadThresholds(file)
-		}
-		if len(weak) == 0 {
-			weak = made.Weak
-		}
-		if len(made.Inputs) != 1 {
-			break
-		}
-		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
-	}
-	return types, weak
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.

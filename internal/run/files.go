@@ -156,6 +156,28 @@ func ReadThresholds(file string) dataset.Probabilities {
 	return o.Thresholds
 }
 
+// ReadMaker gives the thresholds that a file was tagged with, and what its model is not to be relied on for, by the
+// record of the file, or of the one that it was made of, and so on: identify, score and discover make one of another.
+func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string) {
+	for range 4 {
+		made, err := runrecord.Read(file)
+		if err != nil {
+			break
+		}
+		if len(thresholds) == 0 {
+			thresholds = ReadThresholds(file)
+		}
+		if len(weak) == 0 {
+			weak = made.Weak
+		}
+		if len(made.Inputs) != 1 {
+			break
+		}
+		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
+	}
+	return thresholds, weak
+}
+
 // ReadRecordedID gives the columns from which the first of the files whose run record names some got the ids of its
 // rows; nil if none does.
 func ReadRecordedID(files []string) []string {

@@ -18,6 +18,7 @@ const (
 	CountTagged       = "tagged"        // rows in which the stage could do its work
 	CountUntagged     = "untagged"      // the other ones
 	CountTruncated    = "truncated"     // rows of which tokens were cut
+	CountPartlyRead   = "partly_read"   // rows of which a model read parts alone
 	CountWithoutError = "without_error" // tagged rows in which no error was found
 	CountLabel        = "label."        // and a label's name: tagged rows that have it
 	CountNotJudged    = "not_judged."   // and a label's name: tagged rows in which it could not be judged

@@ -41,7 +41,8 @@ type Compare struct {
 	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by
 	// the last type; 0 judges all pairs.
 	Round  int
-	JSON   bool // prints the leaderboards as JSON, on standard output
+	JSON   bool     // prints the leaderboards as JSON, on standard output
+	Weak   []string // what the labels are not to be relied on for, a sentence each
 	judges *asking.Judges
 }
 
@@ -62,7 +63,7 @@ const countVerdict = "verdict." // and a type's name: pairs with a verdict by it
 // stage is what judging and comparing offline have in common.
 func (c *Compare) stage() *run.Stage {
 	s := &run.Stage{Command: "compare", Taxonomy: pairwise.PairTask(c.Taxonomy), Column: verdicts.Column, Verb: "judge",
-		Past: "judged", Why: func() string { return "verdicts.*.reason says why" }, Zero: run.Counts{"unjudged": 0}}
+		Past: "judged", Weak: c.Weak, Why: func() string { return "verdicts.*.reason says why" }, Zero: run.Counts{"unjudged": 0}}
 	for _, name := range c.Types {
 		s.Zero[countVerdict+name] = 0
 	}

@@ -73,7 +73,11 @@ func (d *discovery) record() (*runrecord.Record, error) {
 	case discover.Offline:
 		rec.Threshold = g.Cluster.Threshold
 	}
-	return d.Rows.NewRecord("discover", rec, d.Input)
+	r, err := d.Rows.NewRecord("discover", rec, d.Input)
+	if err == nil {
+		r.Weak = d.weak
+	}
+	return r, err
 }
 
 // whereTexts are the conditions as written.

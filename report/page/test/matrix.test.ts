@@ -75,13 +75,14 @@ test("what to fix first is on most rows, or on most by severity", () => {
   const facet = (severities: (number | undefined)[]): Facet => ({ key: "issue", title: "Issue", multi: true, values: [
     { name: "No Issue", role: "none" }, ...severities.map((severity, i) => ({ name: `issue ${i}`, ...(severity === undefined ? {} : { severity }) })),
   ] });
-  const counts = (name: string): Counts => ({ total: 100, columns: [{ name, rows: 100, groups: 100, squares: 100 }],
-    values: [50, 30, 20].map((rows, i) => ({ name: String(i), cells: [{ rows, squares: rows, products: rows }] })) });
-  const first = (of: Facet) => {
-    const figures = { facet: of, by: { ...by, values: by.values.slice(0, 1) }, found: { whole: counts(""), parts: counts("a") }, measures: [], scores: [] };
+  const counts = (name: string, issues: number[]): Counts => ({ total: 100, columns: [{ name, rows: 100, groups: 100, squares: 100 }],
+    values: [50, ...issues].map((rows, i) => ({ name: String(i), cells: [{ rows, squares: rows, products: rows }] })) });
+  const first = (of: Facet, issues = [30, 20]) => {
+    const figures = { facet: of, by: { ...by, values: by.values.slice(0, 1) }, found: { whole: counts("", issues), parts: counts("a", issues) }, measures: [], scores: [] };
     const heads = headsOf(figures);
     return firstOf(of, heads, linesOf(figures, heads)[0]!);
   };
   expect(first(facet([undefined, undefined]))).toEqual({ value: "issue 0", text: expect.stringMatching(/^Fix first: issue 0, 30\.0 % \(\d+\.\d–\d+\.\d\)\.$/) as string });
+  expect(first(facet([undefined, undefined]), [20, 20])).toBeUndefined();
   expect(first(facet([1, 2]))).toEqual({ value: "issue 1", text: expect.stringMatching(/^Fix first: issue 1, 20\.0 % \(.*\), of severity 2\.00\.$/) as string });
 });

@@ -165,10 +165,11 @@ export function firstOf(facet: Facet, heads: Head[], whole: Line): { value: stri
   const weighed = facet.values.some((v) => !v.role && (v.severity ?? null) !== null);
   const found = heads.flatMap((h, i) => {
     const of = whole.cells[i]!.of;
-    return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight: of.value * (weighed ? h.value.severity ?? 0 : 1) }] : [];
+    const weight = (of?.value ?? 0) * (weighed ? h.value?.severity ?? 0 : 1);
+    return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight, rows: whole.cells[i]!.rows }] : [];
   }).sort((a, b) => b.weight - a.weight);
-  const most = found[0];
-  if (!what || !most) return undefined;
+  const [most, next] = found;
+  if (!what || !most || (!weighed && next?.rows === most.rows)) return undefined; // of as many rows none is first
   const severity = weighed ? texts.overview.severity(most.h.value!.severity ?? 0) : "";
   return { value: most.h.value!.name, text: `${what}: ${most.h.title}, ${percent(most.of.value)} (${shareInterval(most.of)})${severity}.` };
 }
