@@ -126,7 +126,8 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 	c, seconds := res.Counts, time.Since(res.Started).Seconds()
 	sum := &report.Tagging{Rows: c[run.CountRows], Tagged: c[run.CountTagged], Untagged: c[run.CountUntagged],
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
-		PartlyRead: c[run.CountPartlyRead], Resumed: res.Resumed, Seconds: seconds, RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
+		PartlyRead: c[run.CountPartlyRead], Resumed: res.Resumed, Seconds: seconds,
+		RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
 		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: s.Weak}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
