@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
@@ -33,8 +34,8 @@ func (r *Report) LaTeX(w io.Writer) error {
 		if len(s.LaTeX.Rows) > 0 {
 			t = s.LaTeX
 		}
-		fmt.Fprintf(&b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:erreval-%d}\n%s",
-			escapeLaTeX(s.Title), i+1, t.latex())
+		fmt.Fprintf(&b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:%s-%d}\n%s",
+			escapeLaTeX(s.Title), notInLabels.ReplaceAllString(strings.ToLower(r.Title), "-"), i+1, t.latex())
 		for _, note := range s.Notes {
 			fmt.Fprintf(&b, "\\par{\\footnotesize %s}\n", escapeLaTeX(note))
 		}
@@ -47,6 +48,9 @@ func (r *Report) LaTeX(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// notInLabels keeps tables of several reports in one document apart by their titles, in what every label may hold.
+var notInLabels = regexp.MustCompile(`[^a-z0-9]+`)
 
 func (t Table) latex() string {
 	var b strings.Builder

@@ -23,7 +23,7 @@ func TestLaTeX(t *testing.T) {
 \begin{table}
 \centering
 \caption{Shares \#1}
-\label{tab:erreval-1}
+\label{tab:what-is-this-1}
 \begin{tabular}{lr}
 \toprule
 system & share \\
