@@ -128,7 +128,7 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		PartlyRead: c[run.CountPartlyRead], Resumed: res.Resumed, Seconds: seconds,
 		RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
-		Model: s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: s.Weak}
+		Model:         s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: s.Weak}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
 			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})
