@@ -211,8 +211,10 @@ func compareFiles(ctx *cli.Context, e *env, c *comparing.Compare, ask *asking.Op
 		return err
 	}
 	if ask == nil || slices.Contains(c.Modes, prompt.ErrorAware) { // by labels, or knowing them
-		_, c.Weak = run.ReadMaker(ctx.Args().First())
-		c.Run.Note(c.Weak)
+		for _, file := range ctx.Args().Slice() {
+			_, weak := run.ReadMaker(file)
+			c.Weak = append(c.Weak, weak...)
+		}
 	}
 	if ask == nil {
 		return c.Offline(ctx.Context)

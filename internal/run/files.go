@@ -147,25 +147,19 @@ func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset
 	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
 }
 
-// ReadThresholds gives those that a file was tagged with, as its run record has them; nil if they are not known.
-func ReadThresholds(file string) dataset.Probabilities {
-	var o struct {
-		Thresholds dataset.Probabilities `json:"thresholds"`
-	}
-	runrecord.ReadOptions(file, &o)
-	return o.Thresholds
-}
-
 // ReadMaker gives the thresholds that a file was tagged with, and what its model is not to be relied on for, by the
 // record of the file, or of the one that it was made of, and so on: identify, score and discover make one of another.
 func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string) {
 	for range 4 {
-		made, err := runrecord.Read(file)
-		if err != nil {
+		var o struct {
+			Thresholds dataset.Probabilities `json:"thresholds"`
+		}
+		made := runrecord.ReadOptions(file, &o)
+		if made == nil {
 			break
 		}
 		if len(thresholds) == 0 {
-			thresholds = ReadThresholds(file)
+			thresholds = o.Thresholds
 		}
 		if len(weak) == 0 {
 			weak = made.Weak

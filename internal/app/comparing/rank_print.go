@@ -10,7 +10,6 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/stats/rating"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise/audit"
@@ -131,9 +130,8 @@ func (c *Comparison) ShownAudits() []*audit.Audit {
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
 	for _, file := range k.Inputs {
-		if made, err := runrecord.Read(file); err == nil {
-			k.Process.Note(made.Weak)
-		}
+		_, weak := run.ReadMaker(file)
+		k.Process.Note(weak)
 	}
 	var err error
 	if k.Ratings.Report != "" {

@@ -63,7 +63,6 @@ type discovery struct {
 	grouper   *discover.Grouper
 	templates map[string]*prompt.Template
 	known     *runrecord.Input
-	weak      []string         // what the labels are not to be relied on for, a sentence each
 	chosen    []bool           // which of the rows that meet the conditions; nil is all of them
 	items     []*discover.Item // of the chosen rows
 	faults    []error
@@ -134,8 +133,8 @@ func (d *discovery) prepare() error {
 	var err error
 	if d.By == discover.ByLabels {
 		d.Group.Grouping = discover.Offline // no model says what belongs together
-		_, d.weak = run.ReadMaker(d.Input)
-		d.Process.Note(d.weak)
+		_, weak := run.ReadMaker(d.Input)
+		d.Process.Note(weak)
 	}
 	if d.grouper, err = discover.NewGrouper(d.model, d.Group); err != nil {
 		return exit.With(exit.Usage, err)

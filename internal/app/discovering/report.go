@@ -73,11 +73,7 @@ func (d *discovery) record() (*runrecord.Record, error) {
 	case discover.Offline:
 		rec.Threshold = g.Cluster.Threshold
 	}
-	r, err := d.Rows.NewRecord("discover", rec, d.Input)
-	if err == nil {
-		r.Weak = d.weak
-	}
-	return r, err
+	return d.Rows.NewRecord("discover", rec, d.Input)
 }
 
 // whereTexts are the conditions as written.
