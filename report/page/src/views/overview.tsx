@@ -31,17 +31,16 @@ export function Overview() {
       facet && both((also) => s.counts({ filter: state.filter, facet: facet.key, ...also }, signal)),
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
-    return { facet, by, found, measures, scores, runs };
+    const figures = { facet, by, found, measures, scores, runs };
+    return { ...figures, pair: await pairOf(s, state.filter, figures, signal) };
   });
-  const there = asked.waiting ? undefined : asked.data;
-  const pair = useAsk(`pair ${facet?.key ?? ""} ${there?.by.key ?? ""}`, state.filter, async (s, signal) => (there ? pairOf(s, state.filter, there, signal) : undefined));
   return (
     <>
       <Answer of={asked}>
         {(figures) => {
           if (!figures) return <p class="note">{texts.overview.noFacet}</p>;
           const heads = headsOf(figures);
-          const lines = linesOf({ ...figures, pair: pair.data }, heads);
+          const lines = linesOf(figures, heads);
           const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, lines[1]!));
           const result = resultOf(figures.facet, heads, comparable);
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
