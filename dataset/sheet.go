@@ -182,9 +182,9 @@ func (s *sheet) close() error { return s.in.Close() }
 
 // sheetWriter writes rows to the one sheet of a workbook.
 type sheetWriter struct {
-	out               *xlsx.Writer
-	cells             []any
-	labels, notJudged int // columns of a diagnosis; -1 without them
+	out    *xlsx.Writer
+	cells  []any
+	marked []int // columns of what was not judged and of the labels: "No Error" alone would say too much
 }
 
 // detailColumns are, by their beginnings, columns of a diagnosis that a workbook folds: most people read none of them.
@@ -192,18 +192,15 @@ var detailColumns = []string{"probabilities.", "model", "taxonomy", "truncated."
 
 func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
 	columns := make([]xlsx.Column, len(h.columns))
-	s := &sheetWriter{cells: make([]any, len(h.columns)), labels: -1, notJudged: -1}
+	s := &sheetWriter{cells: make([]any, len(h.columns))}
 	for i, c := range h.columns {
 		part, ofDiagnosis := strings.CutPrefix(c.name, ColumnDiagnosis+".")
 		isPart := func(begin string) bool { return ofDiagnosis && strings.HasPrefix(part, begin) }
 		columns[i] = xlsx.Column{Name: c.name, Width: c.longest, Quoted: FormulaLike(c.name),
 			Folded: slices.ContainsFunc(detailColumns, isPart)}
-		switch {
-		case isPart("labels"):
-			s.labels = i
-		case isPart("not_judged"):
-			s.notJudged = i
-		}
+	}
+	if notJudged, ok := h.at[ColumnDiagnosis+".not_judged"]; ok {
+		s.marked = []int{notJudged, h.at[ColumnDiagnosis+".labels"]}
 	}
 	var err error
 	s.out, err = xlsx.NewWriter(w, o.Sheet, columns)
@@ -214,12 +211,12 @@ func (s *sheetWriter) write(cells []json.RawMessage) error {
 	for i, raw := range cells {
 		s.cells[i] = sheetCell(raw)
 	}
-	if s.notJudged >= 0 && s.cells[s.notJudged] != nil { // "No Error" alone would say too much
-		for _, i := range []int{s.labels, s.notJudged} {
-			if text, ok := s.cells[i].(string); ok {
-				s.cells[i] = xlsx.Marked(text)
-			}
+	for _, i := range s.marked {
+		text, ok := s.cells[i].(string)
+		if !ok || text == "" {
+			break // all was judged
 		}
+		s.cells[i] = xlsx.Marked(text)
 	}
 	return s.out.Write(s.cells)
 }

@@ -233,8 +233,12 @@ func ParseThresholds(option string, given []string, t *taxonomy.Taxonomy, labels
 		}
 		p, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(p >= 0 && p <= most) || scaled && p == 0 {
-			return nil, OptionErrorf("%s %q: write a number in 0..1, as in 0.4, or x2 for fewer errors and x0.5 for more, "+
-				"or LABEL=NUMBER, as in \"Vague=0.3\"", option, text)
+			var factors string
+			if own != nil {
+				factors = "or x2 for fewer errors and x0.5 for more, "
+			}
+			return nil, OptionErrorf("%s %q: write a number in 0..1, as in 0.4, %sor LABEL=NUMBER, as in \"Vague=0.3\"",
+				option, text, factors)
 		}
 		if !named {
 			for _, label := range labels {

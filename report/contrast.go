@@ -199,9 +199,12 @@ func (s *Stats) result() string {
 	if first.kind == kindScore || len(common) == 0 {
 		return text + "."
 	}
-	most := slices.MaxFunc(common, func(a, b int) int {
-		return cmp.Compare(s.All.cells[a].Share.Share, s.All.cells[b].Share.Share)
-	})
+	share := func(c int) Number { return s.All.cells[c].Share.Share }
+	slices.SortFunc(common, func(a, b int) int { return cmp.Compare(share(b), share(a)) })
+	most := common[0]
+	if !(share(most) > 0) || len(common) > 1 && share(common[1]) == share(most) { // of equals none is the commonest
+		return text + "."
+	}
 	what := map[string]string{kindLabel: "error", kindIssue: "issue"}[first.kind]
 	return fmt.Sprintf("%s; in all rows the commonest %s is %s, %s %%.", text, what, s.columns[most].name,
 		s.columns[most].text(s.All.cells[most].Share))

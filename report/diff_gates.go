@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/erreval/erreval/internal/gate"
@@ -35,25 +34,23 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows", Labels: map[string]int{}, NotJudged: map[string]int{},
 		Named: map[string]gate.Named{}}
 	addNamed(&c, "", "error types", d.Labels)
-	var tested []*LabelDiff
+	var tested []LabelDiff
 	var p []float64
 	d.eachLabel(func(place int, l *LabelDiff) {
-		single := *l
+		name := l.Label
 		if place == 0 {
-			single.Label = noError
+			name = noError
 		}
-		if tested = append(tested, &single); asked[single.Label] {
-			p = append(p, float64(l.P))
-		} else {
-			p = append(p, math.NaN())
+		c.Labels[name], c.NotJudged[name] = l.B.Rows, l.NotJudged
+		c.Labels[Rise+":"+name], c.NotJudged[Rise+":"+name] = l.Gained-l.Lost, l.NotJudged
+		if asked[name] {
+			tested, p = append(tested, *l), append(p, float64(l.P))
+			tested[len(tested)-1].Label = name
 		}
 	})
 	for i, corrected := range stats.Holm(p) {
-		l, name := tested[i], tested[i].Label
-		l.PHolm = Number(corrected)
-		c.Labels[name], c.NotJudged[name] = l.B.Rows, l.NotJudged
-		c.Labels[Rise+":"+name], c.NotJudged[Rise+":"+name] = l.Gained-l.Lost, l.NotJudged
-		addNamed(&c, ":"+name, "error type", []LabelDiff{*l})
+		tested[i].PHolm = Number(corrected)
+		addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
 	return c
 }

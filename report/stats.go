@@ -37,8 +37,9 @@ type SystemStats struct {
 	Name         string       `json:"name"`
 	Rows         int          `json:"rows"`
 	Tagged       int          `json:"tagged"`
-	Untagged     int          `json:"untagged"`  // rows without a diagnosis, or whose diagnosis failed
-	Truncated    int          `json:"truncated"` // tagged rows that were truncated
+	Untagged     int          `json:"untagged"`    // rows without a diagnosis, or whose diagnosis failed
+	Truncated    int          `json:"truncated"`   // tagged rows that were truncated
+	PartlyRead   int          `json:"partly_read"` // tagged rows of which a model read parts alone
 	WithoutError Share        `json:"without_error"`
 	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
 	Scores       []ScoreMean  `json:"scores,omitempty"`
@@ -294,6 +295,9 @@ func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []valu
 		if len(d.Truncated) > 0 {
 			s.Truncated++
 		}
+		if len(d.Read) > 0 {
+			s.PartlyRead++
+		}
 		t.stats.Models = dataset.AppendName(t.stats.Models, d.Model)
 		values = append(found, values...)
 	}
@@ -329,8 +333,8 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	s.All = SystemStats{Name: "all"}
 	for i := range s.Systems {
 		one := &s.Systems[i]
-		s.All.Rows, s.All.Tagged, s.All.Untagged, s.All.Truncated = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged,
-			s.All.Untagged+one.Untagged, s.All.Truncated+one.Truncated
+		s.All.Rows, s.All.Tagged, s.All.Untagged = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged, s.All.Untagged+one.Untagged
+		s.All.Truncated, s.All.PartlyRead = s.All.Truncated+one.Truncated, s.All.PartlyRead+one.PartlyRead
 		if t.o.By == ByNothing {
 			one.Name = t.rows.FileNames()
 		}

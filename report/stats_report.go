@@ -143,6 +143,7 @@ func (s *Stats) leftOut() (lines []string) {
 		count(func(s *SystemStats) int { return s.Untagged }, "untagged, and outside of every share: %s")
 		count(func(s *SystemStats) int { return s.Truncated }, "truncated: %s")
 	}
+	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	name := ""
 	if len(s.Systems) == 1 {
 		name = s.Systems[0].Name + ": "

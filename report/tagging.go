@@ -84,12 +84,12 @@ func (s *Tagging) outcome() string {
 	if s.WithoutError > 0 && len(unjudged) > 0 {
 		share += "; not judged in all: " + strings.Join(unjudged, ", ")
 	}
-	parts := ""
+	parts := fmt.Sprintf("%d truncated", s.Truncated)
 	if s.PartlyRead > 0 {
-		parts = fmt.Sprintf(" %d read in part,", s.PartlyRead)
+		parts += fmt.Sprintf(", %d read in part", s.PartlyRead)
 	}
-	return fmt.Sprintf("%d without error (%s), %d truncated,%s %d untagged; %s rejected", s.WithoutError, share,
-		s.Truncated, parts, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
+	return fmt.Sprintf("%d without error (%s), %s, %d untagged; %s rejected", s.WithoutError, share, parts, s.Untagged,
+		words.Plural(s.Rejected, "line", "lines"))
 }
 
 // share is that of an error in the rows in which it was judged.

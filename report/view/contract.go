@@ -100,9 +100,10 @@ const (
 //
 // Keys: "run"; "system"; "system_run" (both, where several runs have several systems); "label" (errors found, No Error,
 // untagged); "gold" (a person's labels); "issue" (discovered issues by name, No Issue, unassigned); "unscored"
-// (dimensions without a score, else scored); "truncated" (fields that were cut, else whole); "not_judged" (errors for
-// which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good, both_bad, unjudged);
-// "column.NAME" (any other column with few short values). Values that are none come first, those that are unknown last.
+// (dimensions without a score, else scored); "truncated" (fields that were cut or read in parts, else whole);
+// "not_judged" (errors for which a row lacks a field: it is outside of their shares); "verdict.TYPE" (A, B, both_good,
+// both_bad, unjudged); "column.NAME" (any other column with few short values). Values that are none come first, those
+// that are unknown last.
 type Facet struct {
 	Key    string  `json:"key"`
 	Title  string  `json:"title"`

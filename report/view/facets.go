@@ -108,7 +108,7 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 		}
 	}
 	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run",
-		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut",
+		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Not read whole",
 		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {
 	case facetLabel, facetGold:
@@ -136,7 +136,7 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 		rest()
 	case facetTruncated:
 		out.Multi = true
-		add(whole, whole, RoleNone, "nothing was cut")
+		add(whole, whole, RoleNone, "the model read all")
 		rest()
 	default:
 		if out.Title == "" {

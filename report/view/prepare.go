@@ -251,6 +251,10 @@ func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 			r.add(facetTruncated, field)
 		}
 	}
+	for _, field := range slices.Sorted(maps.Keys(d.Read)) {
+		cut = true
+		r.add(facetTruncated, "parts of "+field)
+	}
 	if !cut {
 		r.add(facetTruncated, whole)
 	}

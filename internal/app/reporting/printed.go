@@ -58,12 +58,15 @@ func (p *printer) result() []string {
 		return nil
 	}
 	var clean, most Share
+	several := false // as common as the commonest
 	for _, v := range p.catalog.Facets[i].Values {
 		switch s := p.find("label", v.Name, "", ""); {
 		case v.Role == view.RoleNone:
 			clean = *s
 		case v.Role == "" && s.Share.Defined() && s.Share > most.Share:
-			most = *s
+			most, several = *s, false
+		case v.Role == "" && s.Share == most.Share:
+			several = true
 		}
 	}
 	shown := func(s Share) string {
@@ -74,7 +77,7 @@ func (p *printer) result() []string {
 		return nil
 	}
 	text := shown(clean)
-	if most.Value != "" {
+	if most.Value != "" && !several {
 		text += "; the commonest error is " + shown(most)
 	}
 	return []string{text + ". A model found this, and no person has checked it"}

@@ -102,7 +102,7 @@ export const texts = {
     untagged: "Untagged",
     unassigned: "Unassigned",
     unscored: "Without a score",
-    truncated: "Cut texts",
+    truncated: "Not read whole",
     file: "Run",
     command: "Command",
     differs: "What differs",

@@ -166,10 +166,10 @@ export function firstOf(facet: Facet, heads: Head[], whole: Line): { value: stri
   const found = heads.flatMap((h, i) => {
     const of = whole.cells[i]!.of;
     const weight = (of?.value ?? 0) * (weighed ? h.value?.severity ?? 0 : 1);
-    return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight, rows: whole.cells[i]!.rows }] : [];
+    return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight }] : [];
   }).sort((a, b) => b.weight - a.weight);
   const [most, next] = found;
-  if (!what || !most || (!weighed && next?.rows === most.rows)) return undefined; // of as many rows none is first
+  if (!what || !most || next?.weight === most.weight) return undefined; // of equals none is first
   const severity = weighed ? texts.overview.severity(most.h.value!.severity ?? 0) : "";
   return { value: most.h.value!.name, text: `${what}: ${most.h.title}, ${percent(most.of.value)} (${shareInterval(most.of)})${severity}.` };
 }
