@@ -60,21 +60,25 @@ func TestMarkedLabels(t *testing.T) {
 	left := &Row{columns: slices.Clone(full.columns)}
 	d := &Diagnosis{Labels: []string{"No Error"}, Probabilities: Probabilities{{"No Error", 0.9}}, Model: "m@1"}
 	err := full.SetDiagnosis(d)
+	empty := &Row{columns: append(slices.Clone(full.columns), column{"diagnosis.labels", json.RawMessage(`"Vague"`)},
+		column{"diagnosis.not_judged", json.RawMessage(`""`)})}
 	d.NotJudged = []string{"Off Target Answer"}
 	if err = errors.Join(err, left.SetDiagnosis(d)); err != nil {
 		t.Fatal(err)
 	}
-	f, err := excelize.OpenReader(bytes.NewReader(write(t, []*Row{full, left}, Format{Name: XLSX}, SinkOptions{})))
+	f, err := excelize.OpenReader(bytes.NewReader(write(t, []*Row{full, left, empty}, Format{Name: XLSX}, SinkOptions{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := f.GetRows("rows")
 	want := [][]string{{"question", "diagnosis.labels", "diagnosis.not_judged", "diagnosis.probabilities.No Error",
-		"diagnosis.model"}, {"q", "No Error", "", "0.9", "m@1"}, {"q", "No Error", "Off Target Answer", "0.9", "m@1"}}
+		"diagnosis.model"}, {"q", "No Error", "", "0.9", "m@1"}, {"q", "No Error", "Off Target Answer", "0.9", "m@1"},
+		{"q", "Vague", "", "0.9", "m@1"}}
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	for cell, marked := range map[string]bool{"B2": false, "C2": false, "A3": false, "B3": true, "C3": true, "D3": false} {
+	for cell, marked := range map[string]bool{"B2": false, "C2": false, "A3": false, "B3": true, "C3": true, "D3": false,
+		"B4": false, "C4": false} {
 		style, err := f.GetCellStyle("rows", cell)
 		if fill := f.Styles.CellXfs.Xf[style].FillID; err != nil || (*fill > 0) != marked {
 			t.Errorf("%s has fill %d, %v", cell, *fill, err)

@@ -111,6 +111,19 @@ good has most rows without error, 100 % (90.7 to 100.0); in all rows the commone
 	}
 }
 
+// Of errors in as many rows none is the commonest, nor is one that no row has.
+func TestCommonest(t *testing.T) {
+	_, toy := readWitness(t)
+	for _, none := range []bool{false, true} {
+		s := statsOf(t, toy, []string{"a", "b"}, func(int) int { return 40 }, func(_, g int, _ string) bool {
+			return !none && g == 0
+		})
+		if text := printed(t, s); strings.Contains(text, "commonest") || !strings.Contains(text, "without error") {
+			t.Error(text)
+		}
+	}
+}
+
 // Eleven error types of forty systems fit into 80 columns, with ten letters of each name; where there is no terminal,
 // nothing is clipped.
 func TestMatrixFits(t *testing.T) {

@@ -84,5 +84,6 @@ test("what to fix first is on most rows, or on most by severity", () => {
   };
   expect(first(facet([undefined, undefined]))).toEqual({ value: "issue 0", text: expect.stringMatching(/^Fix first: issue 0, 30\.0 % \(\d+\.\d–\d+\.\d\)\.$/) as string });
   expect(first(facet([undefined, undefined]), [20, 20])).toBeUndefined();
+  expect(first(facet([2, 3]))).toBeUndefined(); // 30 % of severity 2 weigh as much as 20 % of 3
   expect(first(facet([1, 2]))).toEqual({ value: "issue 1", text: expect.stringMatching(/^Fix first: issue 1, 20\.0 % \(.*\), of severity 2\.00\.$/) as string });
 });

@@ -169,7 +169,7 @@ export function firstOf(facet: Facet, heads: Head[], whole: Line): { value: stri
     return h.value && !h.value.role && of && of.value > 0 ? [{ h, of, weight }] : [];
   }).sort((a, b) => b.weight - a.weight);
   const [most, next] = found;
-  if (!what || !most || next?.weight === most.weight) return undefined; // of equals none is first
+  if (!what || !most || (next && most.weight - next.weight < 1e-9)) return undefined; // of equals none is first
   const severity = weighed ? texts.overview.severity(most.h.value!.severity ?? 0) : "";
   return { value: most.h.value!.name, text: `${what}: ${most.h.title}, ${percent(most.of.value)} (${shareInterval(most.of)})${severity}.` };
 }
