@@ -361,5 +361,11 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 	if err != nil {
 		return err
 	}
-	return page.File(w, data.Catalog.Title, text, records)
+	figures, err := reporting.ComputeFigures(ctx, v.index, v.system)
+	if err != nil {
+		return err
+	}
+	var summary strings.Builder
+	err = reporting.Print(v.catalog, figures).Text(run.Guard(&summary), 0)
+	return errors.Join(err, page.File(w, data.Catalog.Title, summary.String(), text, records))
 }

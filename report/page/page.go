@@ -45,25 +45,27 @@ const (
 `
 	body = `</head>
 <body>
-<div id="app"><noscript>This page shows its rows with JavaScript, which is switched off.</noscript></div>
+<div id="app"><noscript>This page shows its rows with JavaScript, which is switched off.%s</noscript></div>
 `
 	tail = "</body>\n</html>\n"
 )
 
 // Served is the document of a server that has Script at /page.js, Style at /page.css, and the answers under /view/.
 func Served() []byte {
-	return []byte(head + middle + "<title>erreval</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n" + body +
-		"<script src=\"/page.js\"></script>\n" + tail)
+	return []byte(head + middle + "<title>erreval</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n" +
+		fmt.Sprintf(body, "") + "<script src=\"/page.js\"></script>\n" + tail)
 }
 
 // File writes a report file: page, data (the JSON of view.Data without its records) and records, in one document that
 // opens offline. Records are most of it, and the first view needs none: they are unpacked later. None has a line break.
-// Equal titles, data and records give equal bytes. The errors are those of w.
-func File(w io.Writer, title string, data []byte, records []json.RawMessage) error {
+// Where there is no JavaScript, as in the preview of a mail, summary stands there. Equal texts, data and records give
+// equal bytes. The errors are those of w.
+func File(w io.Writer, title, summary string, data []byte, records []json.RawMessage) error {
 	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; %s",
 		hash(Script), hash(Style), always)
 	_, err := fmt.Fprintf(w, head+"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"+middle+
-		"<title>%s</title>\n<style>%s</style>\n"+body, policy, html.EscapeString(title), Style)
+		"<title>%s</title>\n<style>%s</style>\n"+body, policy, html.EscapeString(title), Style,
+		"\n<pre>"+html.EscapeString(summary)+"</pre>")
 	if err != nil {
 		return err
 	}

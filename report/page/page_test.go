@@ -18,7 +18,8 @@ func TestFileHoldsPageAndData(t *testing.T) {
 	data := `{"catalog":{"title":"</script><script>alert(1)</script>"}}`
 	var first, second bytes.Buffer
 	for _, w := range []*bytes.Buffer{&first, &second} {
-		if err := File(w, `</title><script>alert(1)</script>`, []byte(data), records); err != nil {
+		err := File(w, `</title><script>alert(1)</script>`, `</noscript><script>alert(1)</script>`, []byte(data), records)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,8 +40,11 @@ func TestFileHoldsPageAndData(t *testing.T) {
 			t.Errorf("read %q, %v; want %q", got, err, want)
 		}
 	}
-	if err := File(full{}, "", nil, records); !errors.Is(err, errFull) {
+	if err := File(full{}, "", "", nil, records); !errors.Is(err, errFull) {
 		t.Errorf("a full disk: %v", err)
+	}
+	if !strings.Contains(text, "<pre>&lt;/noscript&gt;") {
+		t.Error("what is read without JavaScript is not there, or no text")
 	}
 	if n := strings.Count(text, "<script"); n != 3+bytes.Count(Script, []byte("<script")) {
 		t.Errorf("the file has %d script elements, want data, records and page", n)

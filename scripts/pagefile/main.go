@@ -41,7 +41,7 @@ func write(args []string) error {
 		for _, line := range lines[1:] {
 			records = append(records, line)
 		}
-		if err := page.File(out, args[0], lines[0], records); err != nil {
+		if err := page.File(out, args[0], "", lines[0], records); err != nil {
 			return err
 		}
 	default:
