@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
@@ -30,13 +31,14 @@ func (r *Report) LaTeX(w io.Writer) error {
 		if len(s.Table.Rows) == 0 {
 			continue
 		}
-		t := s.Table
-		if len(s.LaTeX.Rows) > 0 {
-			t = s.LaTeX
+		t, notes := s.Table, slices.Concat(s.Codes, s.Notes)
+		if len(s.LaTeX.Rows) > 0 { // with names in full
+			t, notes = s.LaTeX, s.Notes
+			comment(s.Codes...) // which the facts have
 		}
 		fmt.Fprintf(&b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:%s-%d}\n%s",
 			escapeLaTeX(s.Title), notInLabels.ReplaceAllString(strings.ToLower(r.Title), "-"), i+1, t.latex())
-		for _, note := range s.Notes {
+		for _, note := range notes {
 			fmt.Fprintf(&b, "\\par{\\footnotesize %s}\n", escapeLaTeX(note))
 		}
 		b.WriteString("\\end{table}\n")

@@ -28,7 +28,8 @@ type Report struct {
 // Section is a heading with notes and a table, each of which may be missing.
 type Section struct {
 	Title   string
-	Summary string // the result in a sentence, where the page folds the rest; may be missing
+	Summary string   // the result in a sentence, where the page folds the rest; may be missing
+	Codes   []string // what short titles of columns stand for
 	Notes   []string
 	Table   Table
 	Narrow  Table // in its place in a terminal that is too narrow for it; may be missing
@@ -71,7 +72,7 @@ func (r *Report) Text(w io.Writer, width int) error {
 	for _, s := range r.Sections {
 		b.WriteString("\n")
 		line(s.Title)
-		for _, note := range s.Notes {
+		for _, note := range slices.Concat(s.Codes, s.Notes) {
 			line(note)
 		}
 		if len(s.Table.Rows) > 0 {
@@ -101,7 +102,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	list(r.Facts)
 	for _, s := range r.Sections {
 		b.WriteString("\n### " + escapeMarkdown(s.Title) + "\n")
-		list(s.Notes)
+		list(slices.Concat(s.Codes, s.Notes))
 		if len(s.Table.Rows) > 0 {
 			b.WriteString("\n" + s.Table.Markdown() + "\n")
 		}

@@ -220,8 +220,8 @@ func (s *Stats) list(kind, figure string, columns []int) Table {
 
 // matrixSection has systems as rows and what is found as columns.
 func (s *Stats) matrixSection(columns []int) Section {
-	heads, legend := s.heads(columns)
-	section := Section{Notes: append(legend, s.matrixNotes(columns)...), Table: s.matrix(columns, heads, true),
+	heads, codes := s.heads(columns)
+	section := Section{Codes: codes, Notes: s.matrixNotes(columns), Table: s.matrix(columns, heads, true),
 		Narrow: s.matrix(columns, heads, false)}
 	switch s.columns[columns[0]].kind {
 	case kindLabel:
@@ -242,7 +242,7 @@ func (s *Stats) matrixSection(columns []int) Section {
 }
 
 // heads are the short titles of columns, and what they stand for: an error's code, else a number.
-func (s *Stats) heads(columns []int) (heads, legend []string) {
+func (s *Stats) heads(columns []int) (heads, codes []string) {
 	parts, numbers := map[string][]string{}, map[string]int{}
 	for _, c := range columns {
 		column := &s.columns[c]
@@ -258,10 +258,10 @@ func (s *Stats) heads(columns []int) (heads, legend []string) {
 	}
 	for _, kind := range []string{kindLabel, kindScore} {
 		if len(parts[kind]) > 0 {
-			legend = append(legend, map[string]string{kindScore: "mean scores: "}[kind]+strings.Join(parts[kind], ", "))
+			codes = append(codes, map[string]string{kindScore: "mean scores: "}[kind]+strings.Join(parts[kind], ", "))
 		}
 	}
-	return heads, append(legend, parts[kindIssue]...) // whose names are sentences
+	return heads, append(codes, parts[kindIssue]...) // whose names are sentences
 }
 
 // matrixNotes say what is not in the matrix, and what its marks are.
