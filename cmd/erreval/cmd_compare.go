@@ -72,8 +72,7 @@ func compareFlags() []cli.Flag {
 		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
 			"random (one an item) or baseline=SYSTEM"},
 		&cli.IntFlag{Name: "pairs", Usage: "take `N` of these pairs, drawn; 0 takes all"},
-		&cli.StringFlag{Name: "types", Usage: "compare by these error types of the taxonomy, `NAME[,NAME]`, and " +
-			verdicts.Overall + " (default: all, and " + verdicts.Overall + ")"},
+		typesFlag("compare"),
 		&cli.StringFlag{Name: "reconcile", Value: verdicts.Majority, Usage: "`HOW` several judgements become one: " +
 			verdicts.Majority + ", or " + verdicts.Agree + ", where all have to say the same"},
 		&cli.IntFlag{Name: "prompts", Value: 1, Usage: "ask in `K` wordings, 1 to 3"},
@@ -88,6 +87,11 @@ func compareFlags() []cli.Flag {
 			"of --prompts"},
 	}}
 	return slices.Concat(runFlags(own), ratingFlags(), compareJudge.flags())
+}
+
+func typesFlag(verb string) cli.Flag {
+	return &cli.StringFlag{Name: "types", Usage: verb + " by these error types of the taxonomy, `NAME[,NAME]`, and " +
+		verdicts.Overall + " (default: all, and " + verdicts.Overall + ")"}
 }
 
 // ratingFlags say how systems are rated.

@@ -30,6 +30,7 @@ func rankCommand(e *env) *cli.Command {
 		Description: rankDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
+			typesFlag("rate"),
 		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()}),
 		Action: withArgs(1, -1, "one or more files of verdicts",
 			func(ctx *cli.Context) error { return runRank(ctx, e) }),
@@ -72,10 +73,15 @@ func runRank(ctx *cli.Context, e *env) error {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
 		}
 	}
-	if k.Types, err = readTypes("", t); err != nil {
+	k.OnlyTypes = ctx.String("types") != ""
+	if k.Types, err = readTypes(ctx.String("types"), t); err != nil {
 		return err
 	}
 	if len(k.Columns.Verdicts) > 0 {
+		if k.OnlyTypes {
+			return exit.Usagef("--types is for verdicts of erreval compare; a column of --verdict says " +
+				"which text is better overall")
+		}
 		k.Types = []string{verdicts.Overall}
 	}
 	if k.Ratings, err = readRatings(ctx); err != nil {

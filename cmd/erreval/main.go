@@ -67,8 +67,12 @@ func execute(ctx context.Context, args []string, e *env) int {
 	if text == context.Canceled.Error() {
 		text = "interrupted"
 	}
+	kind := "error"
+	if code == exit.Incomplete { // it finished
+		kind = "warning"
+	}
 	if text != "" {
-		fmt.Fprintf(e.Err, "error: %s\n", text)
+		fmt.Fprintf(e.Err, "%s: %s\n", kind, text)
 	}
 	return code
 }

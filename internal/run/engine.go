@@ -151,7 +151,8 @@ func (r *Run) Incomplete() error {
 	var parts []string
 	s := r.stage
 	if n := r.total[s.missing()]; n > 0 {
-		parts = append(parts, words.Plural(n, "row was", "rows were")+" not "+s.Past+": "+s.Why())
+		parts = append(parts, fmt.Sprintf("%d of %s %s: %s", n, words.Plural(r.total[CountRows], "row is", "rows are"),
+			s.missing(), s.Why(r.total)))
 	}
 	if n := r.total[CountRejected]; n > 0 {
 		parts = append(parts, words.Plural(n, "line was no row", "lines were no rows")+r.whereRejected()+r.noRowLeft())

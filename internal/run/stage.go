@@ -47,8 +47,8 @@ type Stage struct {
 	// Zero are the counts that stand in the record also where nothing was counted; nil is CountRows and CountRejected.
 	Zero Counts
 
-	Verb, Past string        // in messages: "tag", "tagged"; rows without Column's content are counted as "un" + Past
-	Why        func() string // where it is said why a row is not tagged: "diagnosis.reason says why"
+	Verb, Past string              // in messages: "tag", "tagged"; rows without Column's content are counted as "un" + Past
+	Why        func(Counts) string // why rows are untagged, or where that is said: "diagnosis.reason says why"
 
 	// What follows may be nil.
 

@@ -48,7 +48,7 @@ func uppercase(ctx context.Context, p *run.Process, o run.Options, limits ...str
 			}
 			return nil
 		},
-		Verb: "shout", Past: "shouted", Why: func() string { return "there is nothing to shout" }})
+		Verb: "shout", Past: "shouted", Why: func(run.Counts) string { return "there is nothing to shout" }})
 	if res.NothingRead() {
 		return res.Err
 	}

@@ -28,15 +28,17 @@ type Rank struct {
 	Taxonomy *taxonomy.Taxonomy // of single texts
 	Rows     run.Rows
 	Inputs   []string
-	Types    []string       // the order of tables; others come behind them
-	Columns  VerdictColumns // of people's verdicts, or others'
-	Ratings  RatingOptions
-	JSON     bool
-	Markdown bool
-	LaTeX    bool
-	Brief    bool              // prints one table of all types in a terminal
-	columnOf map[string]string // by field of pairs, where its name is another
-	unread   unreadVerdicts
+	Types    []string // the order of tables; others come behind them, unless OnlyTypes
+	// OnlyTypes leaves out verdicts by other types, and refuses a type that there is no verdict by.
+	OnlyTypes bool
+	Columns   VerdictColumns // of people's verdicts, or others'
+	Ratings   RatingOptions
+	JSON      bool
+	Markdown  bool
+	LaTeX     bool
+	Brief     bool              // prints one table of all types in a terminal
+	columnOf  map[string]string // by field of pairs, where its name is another
+	unread    unreadVerdicts
 }
 
 // unreadVerdicts are others' verdicts in no known notation.
@@ -157,13 +159,14 @@ type readVerdicts struct {
 	audits *audit.Collection
 	judged map[string][2][]int8 // by type: the judge's verdicts and those of the labels, by their place in verdicts.Values
 	modes  map[string]*ModeChange
+	found  map[string]bool // types that there are verdicts by, also those left out
 	faults []error
 	rows   int
 }
 
 func (k *Rank) newVerdicts() *readVerdicts {
 	return &readVerdicts{board: leaderboard.NewVerdicts(k.Types), judged: map[string][2][]int8{},
-		modes: map[string]*ModeChange{}, audits: audit.New(
+		modes: map[string]*ModeChange{}, found: map[string]bool{}, audits: audit.New(
 			audit.Options{Own: k.Ratings.Own, Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})}
 }
 
@@ -179,12 +182,16 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	if err := k.unread.check(k.Process); err != nil {
 		return nil, err
 	}
+	missing := slices.IndexFunc(k.Types, func(name string) bool { return k.OnlyTypes && !c.found[name] })
 	switch files := strings.Join(k.Inputs, ", "); {
 	case c.rows == 0:
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
-	case len(c.board.Systems()) == 0:
+	case len(c.board.Systems()) == 0 && len(c.found) == 0:
 		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' "+
 			"verdicts with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
+	case missing >= 0:
+		return nil, exit.Usagef("--types: %s has no verdict by %s; it has those by %s", files, k.Types[missing],
+			strings.Join(slices.Sorted(maps.Keys(c.found)), ", "))
 	}
 	return c, nil
 }
@@ -224,6 +231,10 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
+		c.found[name] = true
+		if k.OnlyTypes && !slices.Contains(k.Types, name) {
+			continue
+		}
 		v := set[name]
 		reason, _, _ := strings.Cut(v.Reason, ":")
 		c.board.Add(name, p.Item, p.SystemA, p.SystemB, v.Value, reason)
@@ -239,23 +250,6 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		c.audits.Add(name, p)
 	}
 	return nil
-}
-
-// addModes counts whether the verdicts of both modes differ.
-func (c *readVerdicts) addModes(name string, v *verdicts.Verdict) {
-	by := v.ByMode()
-	a, b := by[dataset.ModeVanilla], by[dataset.ModeErrorAware]
-	if a == "" || b == "" {
-		return
-	}
-	m := c.modes[name]
-	if m == nil {
-		m = &ModeChange{Type: name}
-		c.modes[name] = m
-	}
-	if m.Pairs++; a != b {
-		m.Changed++ // a count until all are read
-	}
 }
 
 func indexOf(value string) int8 { return int8(slices.Index(verdicts.Values(), value)) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
@@ -24,6 +25,23 @@ func (c *readVerdicts) agreement() []Agreement {
 			Kappa: report.Number(stats.Kappa(both[0], both[1]))})
 	}
 	return out
+}
+
+// addModes counts whether the verdicts of both modes differ.
+func (c *readVerdicts) addModes(name string, v *verdicts.Verdict) {
+	by := v.ByMode()
+	a, b := by[dataset.ModeVanilla], by[dataset.ModeErrorAware]
+	if a == "" || b == "" {
+		return
+	}
+	m := c.modes[name]
+	if m == nil {
+		m = &ModeChange{Type: name}
+		c.modes[name] = m
+	}
+	if m.Pairs++; a != b {
+		m.Changed++ // a count until all are read
+	}
 }
 
 // modeChanges are the shares of pairs on which the modes differ.

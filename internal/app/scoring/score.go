@@ -339,7 +339,7 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 }
 
 // why says where it is said why a row has no score.
-func (s *ScoreSummary) why() string {
+func (s *ScoreSummary) why(run.Counts) string {
 	if s.reason == "" || s.Judging != nil {
 		return "scores.DIMENSION.reason says why"
 	}

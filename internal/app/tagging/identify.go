@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -33,6 +34,7 @@ type Identify struct {
 	// prints the summary as JSON, on standard output unless rows go there
 	JSON  bool
 	Table func(*dataset.Row, *dataset.Diagnosis) error // shows a row, or nil
+	ended bool                                         // the output is whole
 }
 
 // all runs the stage, and prints the summary. spent completes the summary of a language model; nil for the local one.
@@ -41,6 +43,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 		return res.Err
 	}
 	r := i.Run
+	i.ended = res.Ended
 	sum := i.summary(res, s)
 	var asking, err error
 	if spent != nil {
@@ -62,12 +65,7 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 func (i *Identify) stage() *run.Stage {
 	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
 		Verb: "tag", Past: "tagged",
-		Why: func() string {
-			if i.Run.Output == "" || i.Run.Output == run.Stdio {
-				return "diagnosis.reason says why"
-			}
-			return "diagnosis.reason in " + i.Run.Output + " says why"
-		},
+		Why:  i.whyUntagged,
 		Zero: run.Counts{run.CountTagged: 0, run.CountUntagged: 0, run.CountTruncated: 0, run.CountWithoutError: 0}}
 	for _, name := range i.Taxonomy.Errors() {
 		s.Zero[run.CountLabel+name] = 0
@@ -88,7 +86,27 @@ func (i *Identify) stage() *run.Stage {
 	return s
 }
 
+// whyUntagged gives the reasons of untagged rows, and how to see the rows.
+func (i *Identify) whyUntagged(c run.Counts) string {
+	show := "diagnosis.reason says more"
+	if out := i.Run.Output; i.ended && len(i.Run.Inputs) == 1 && out != "" && out != run.Stdio {
+		show = "erreval show " + words.Quote(out) + " --status untagged lists them"
+	}
+	return words.Counts(reasonsOf(c)) + "; " + show
+}
+
 const countReason = "reason." // and a reason: untagged rows
+
+// reasonsOf are the numbers of untagged rows by reason.
+func reasonsOf(c run.Counts) map[string]int {
+	reasons := map[string]int{}
+	for name, n := range c {
+		if reason, ok := strings.CutPrefix(name, countReason); ok {
+			reasons[reason] = n
+		}
+	}
+	return reasons
+}
 
 func countDiagnosis(d *dataset.Diagnosis, counts run.Counts) {
 	if d.Status == dataset.StatusUntagged {
@@ -128,15 +146,10 @@ func (i *Identify) summary(res *run.Result, s *run.Stage) *report.Tagging {
 		Rejected: c[run.CountRejected], Truncated: c[run.CountTruncated], WithoutError: c[run.CountWithoutError],
 		PartlyRead: c[run.CountPartlyRead], Resumed: res.Resumed, Seconds: seconds,
 		RowsPerSecond: float64(c[run.CountRows]-res.Resumed) / max(seconds, 1e-9),
-		Model:         s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: map[string]int{}, Weak: s.Weak}
+		Model:         s.Model.ID, Taxonomy: i.Taxonomy.ID(), Gates: []gate.Result{}, Reasons: reasonsOf(c), Weak: s.Weak}
 	for _, name := range i.Taxonomy.Errors() {
 		sum.Labels = append(sum.Labels,
 			report.LabelCount{Label: name, Rows: c[run.CountLabel+name], NotJudged: c[run.CountNotJudged+name]})
-	}
-	for name, n := range c {
-		if reason, ok := strings.CutPrefix(name, countReason); ok {
-			sum.Reasons[reason] = n
-		}
 	}
 	return sum
 }

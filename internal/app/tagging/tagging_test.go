@@ -44,7 +44,7 @@ func TestSummary(t *testing.T) {
 		return row.SetDiagnosis(d)
 	})
 	err = i.all(r.All(t.Context(), s), s, nil)
-	if err == nil || !strings.Contains(err.Error(), "1 row was not tagged: diagnosis.reason in ") {
+	if err == nil || !strings.Contains(err.Error(), "1 of 3 rows are untagged: too long 1; erreval show ") {
 		t.Error(err)
 	}
 	if !strings.Contains(said.String(), "3 rows in ") || !strings.Contains(said.String(), "1 untagged") {
