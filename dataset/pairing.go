@@ -3,6 +3,7 @@ package dataset
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -20,10 +21,12 @@ const (
 // maxKeyColumns bounds the columns of which Pairing looks for two that would pair the rows.
 const maxKeyColumns = 12
 
-// Pairing finds the rows of two files, A and B, that belong together: by their ids, where both files have some; else by
-// what the system was given and its name. Rows that share a key are told apart by their texts.
+// Pairing finds the rows of two files, A and B, that belong together: by their ids, where both files have some that are
+// not made of texts, and not almost all differ; else by what the system was given and its name. Rows that share a key
+// are told apart by their texts; those of one system and input that are left, by their order.
 type Pairing struct {
-	group int // place of the taxonomy's group field in Row.Values; -1 if there is none
+	byID  bool // whatever the ids are
+	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
 	names []string
 	seed  maphash.Seed
 	sides [2]pairSide
@@ -31,7 +34,7 @@ type Pairing struct {
 
 // pairSide are the rows of a file; all slices but columns go by row.
 type pairSide struct {
-	given                  bool // a row has an id of its own
+	given                  bool // a row has an id of its own, not made of its texts
 	id, text               []uint64
 	system, inputs, groups []uint64
 	columns                []string
@@ -41,16 +44,19 @@ type pairSide struct {
 
 // Pairs say which rows of A and B belong together.
 type Pairs struct {
-	Of    []int    // by row of B: its row of A, or -1
-	Same  []bool   // by row of B: the texts are the same
-	Both  int      // pairs
-	By    []string // what pairs them: columns or fields; "id" for ids
-	Would []string // columns that would pair almost all rows, where By does not; nil if there are none
+	Of      []int    // by row of B: its row of A, or -1
+	Same    []bool   // by row of B: the texts are the same
+	Both    int      // pairs
+	By      []string // what pairs them: columns or fields; "id" for ids
+	InOrder int      // pairs of rows that share By with others: the first with the first, the second with the second …
+	FewIDs  bool     // By is not "id" because hardly any id is in both files
+	Would   []string // columns that would pair almost all rows, where By alone does not; nil if there are none
 }
 
-// NewPairing starts without rows.
-func NewPairing(t *taxonomy.Taxonomy) *Pairing {
-	p := &Pairing{names: t.FieldNames(), seed: maphash.MakeSeed()}
+// NewPairing starts without rows. id are the columns that the user named for ids, nil if none: rows are paired by these
+// alone, unless they are NoID.
+func NewPairing(t *taxonomy.Taxonomy, id []string) *Pairing {
+	p := &Pairing{byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed()}
 	p.group = slices.Index(p.names, t.GroupField())
 	return p
 }
@@ -70,9 +76,13 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 		}
 		return h.Sum64() | 1 // 0 is no value
 	}
-	s.given = s.given || row.given != ""
+	s.given = s.given || row.given != "" && !row.hasTextID()
 	s.id, s.text = append(s.id, hash(row.indexID())), append(s.text, hash(row.Values...))
-	s.inputs = append(s.inputs, hash(row.Values[min(1, len(row.Values)):]...))
+	inputs := uint64(0)
+	if given := row.Values[min(1, len(row.Values)):]; strings.Join(given, "") != "" {
+		inputs = hash(given...)
+	}
+	s.inputs = append(s.inputs, inputs)
 	group := uint64(0)
 	if p.group >= 0 && p.group < len(row.Values) {
 		group = hash(row.Values[p.group])
@@ -112,24 +122,25 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
-	pairs := p.match(a.id, b.id, []string{ColumnID})
-	if !a.given || !b.given {
+	pairs := p.match(a.id, b.id, []string{ColumnID}, false)
+	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
+	if !p.byID && (!a.given || !b.given || fewIDs) {
 		inputs := p.names[min(1, len(p.names)):]
-		try := func(keyA, keyB []uint64, by []string) {
-			if more := p.match(keyA, keyB, by); more.Both > pairs.Both {
-				pairs = more
+		try := func(keyA, keyB []uint64, by []string, inOrder bool) {
+			if more := p.match(keyA, keyB, by, inOrder); more.Both > pairs.Both {
+				pairs, more.FewIDs = more, fewIDs
 			}
 		}
-		try(join(a.inputs, a.system), join(b.inputs, b.system), append(slices.Clone(inputs), ColumnSystem))
+		try(join(a.inputs, a.system), join(b.inputs, b.system), append(slices.Clone(inputs), ColumnSystem), true)
 		if p.group >= 0 {
-			try(join(a.groups, a.system), join(b.groups, b.system), []string{p.names[p.group], ColumnSystem})
+			try(join(a.groups, a.system), join(b.groups, b.system), []string{p.names[p.group], ColumnSystem}, false)
 		}
-		try(a.inputs, b.inputs, inputs)
+		try(a.inputs, b.inputs, inputs, false)
 		if p.group >= 0 {
-			try(a.groups, b.groups, []string{p.names[p.group]})
+			try(a.groups, b.groups, []string{p.names[p.group]}, false)
 		}
 	}
-	if !p.isEnough(pairs.Both) {
+	if !p.isEnough(pairs.Both - pairs.InOrder) {
 		pairs.Would = p.wouldPair()
 	}
 	return pairs
@@ -142,17 +153,15 @@ func (p *Pairing) isEnough(pairs int) bool {
 }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
-// the one row of B that is left.
-func (p *Pairing) match(keyA, keyB []uint64, by []string) *Pairs {
+// the one row of B that is left; with inOrder also others that are left, in their order.
+func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}
 	type keyed struct{ key, text uint64 }
 	rows, equal := map[uint64]int{}, map[keyed][]int{}
-	first, used := map[uint64]int{}, make([]bool, len(keyA))
+	used := make([]bool, len(keyA))
 	for i, key := range keyA {
-		if rows[key]++; rows[key] == 1 {
-			first[key] = i
-		}
+		rows[key]++
 		at := keyed{key, a.text[i]}
 		equal[at] = append(equal[at], i)
 	}
@@ -168,10 +177,21 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string) *Pairs {
 		pairs.Of[j] = -1
 		left[key]++
 	}
+	free := map[uint64][]int{} // rows of A
+	for i, key := range keyA {
+		if !used[i] && left[key] > 0 && key != 0 {
+			free[key] = append(free[key], i)
+		}
+	}
 	for j, key := range keyB {
-		if pairs.Of[j] < 0 && left[key] == 1 && rows[key] == 1 && !used[first[key]] && key != 0 {
-			pairs.Of[j] = first[key]
-			pairs.Both++
+		alone := left[key] == 1 && rows[key] == 1
+		if pairs.Of[j] >= 0 || len(free[key]) == 0 || !alone && !inOrder {
+			continue
+		}
+		pairs.Of[j], free[key] = free[key][0], free[key][1:]
+		pairs.Both++
+		if !alone {
+			pairs.InOrder++
 		}
 	}
 	return pairs
@@ -188,7 +208,7 @@ func (p *Pairing) wouldPair() []string {
 	}
 	pairs := func(names ...string) bool {
 		keyA, keyB := a.key(names), b.key(names)
-		return mostlyDistinct(keyA) && mostlyDistinct(keyB) && p.isEnough(p.match(keyA, keyB, names).Both)
+		return mostlyDistinct(keyA) && mostlyDistinct(keyB) && p.isEnough(p.match(keyA, keyB, names, false).Both)
 	}
 	for _, name := range columns {
 		if pairs(name) {

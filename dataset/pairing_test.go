@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/erreval/erreval/taxonomy"
@@ -20,8 +21,14 @@ func rowWith(t *testing.T, id, system, input, response string, more map[string]a
 		t.Fatal(err)
 	}
 	row.given, row.Values = id, []string{response, input, "", ""}
-	if row.ID = id; id == "" {
+	switch id {
+	case "":
 		row.ID = row.TextHash()
+	case "hash":
+		row.ID = row.TextHash()
+		row.given = row.ID
+	default:
+		row.ID = id
 	}
 	return row
 }
@@ -36,23 +43,38 @@ func TestPairing(t *testing.T) {
 		a, b []texts
 		of   []int
 		by   string
+		id   []string // as the user named it
 	}{
 		"by id": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
-			[]texts{{"2", "s", "y", "r"}, {"1", "s", "x", "p"}, {"3", "s", "z", "q"}}, []int{1, 0, -1}, "[id]"},
+			[]texts{{"2", "s", "y", "r"}, {"1", "s", "x", "p"}, {"3", "s", "z", "q"}}, []int{1, 0, -1}, "[id]", nil},
 		"ids win over inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
-			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{0, -1}, "[id]"},
+			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{0, -1}, "[id]", nil},
 		"changed texts, by input and system": {[]texts{{"", "s", "x", "p"}, {"", "t", "x", "p2"}, {"", "s", "y", "q"}},
 			[]texts{{"", "t", "x", "new"}, {"", "s", "y", "q"}, {"", "s", "x", "p"}}, []int{1, 2, 0},
-			"[input reference context system]"},
+			"[input reference context system]", nil},
 		"another system, by input": {[]texts{{"", "s", "x", "p"}, {"", "s", "y", "q"}},
-			[]texts{{"", "t", "y", "q2"}, {"", "t", "x", "p2"}}, []int{1, 0}, "[input reference context]"},
+			[]texts{{"", "t", "y", "q2"}, {"", "t", "x", "p2"}}, []int{1, 0}, "[input reference context]", nil},
 		"several changed answers to an input": {[]texts{{"", "s", "x", "p"}, {"", "s", "x", "q"}},
-			[]texts{{"", "s", "x", "r"}, {"", "s", "x", "q"}}, []int{-1, 1}, "[id]"},
+			[]texts{{"", "s", "x", "r"}, {"", "s", "x", "q"}}, []int{0, 1}, "[input reference context system]", nil},
+		"the k-th of an input and a system with the k-th": {
+			[]texts{{"", "s", "x", "1"}, {"", "t", "x", "2"}, {"", "s", "x", "3"}, {"", "s", "x", "4"}},
+			[]texts{{"", "s", "x", "3"}, {"", "s", "x", "5"}, {"", "t", "x", "6"}, {"", "s", "x", "7"}, {"", "s", "x", "8"}},
+			[]int{2, 0, 1, 3, -1}, "[input reference context system]", nil},
+		"no input": {[]texts{{"", "s", "", "p"}, {"", "s", "", "q"}}, []texts{{"", "s", "", "q"}, {"", "s", "", "r"},
+			{"", "s", "", "t"}}, []int{1, -1, -1}, "[id]", nil},
 		"ids in one file": {[]texts{{"1", "s", "x", "p"}}, []texts{{"", "s", "x", "q"}}, []int{0},
-			"[input reference context system]"},
+			"[input reference context system]", nil},
+		"hardly an id in both": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "x", "q"}},
+			[]texts{{"3", "s", "x", "r"}, {"4", "s", "x", "t"}}, []int{0, 1}, "[input reference context system]", nil},
+		"ids made of texts": {[]texts{{"hash", "s", "x", "p"}, {"hash", "s", "y", "q"}},
+			[]texts{{"hash", "s", "y", "r"}, {"hash", "s", "x", "p"}}, []int{1, 0}, "[input reference context system]", nil},
+		"ids that the user named": {[]texts{{"1", "s", "x", "p"}}, []texts{{"2", "s", "x", "p2"}}, []int{-1}, "[id]",
+			[]string{"id"}},
+		"ids that the user wants none of": {[]texts{{"", "s", "x", "p"}}, []texts{{"", "s", "x", "p2"}}, []int{0},
+			"[input reference context system]", []string{NoID}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := NewPairing(task)
+			p := NewPairing(task, test.id)
 			for _, r := range test.a {
 				p.AddA(rowWith(t, r[0], r[1], r[2], r[3], nil))
 			}
@@ -66,7 +88,8 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestPairingWould: columns are found that would pair rows of which nothing else says that they belong together.
+// TestPairingWould: columns are found that would pair rows of which nothing else, or their order alone, says that they
+// belong together.
 func TestPairingWould(t *testing.T) {
 	task, err := taxonomy.Builtin("response")
 	if err != nil {
@@ -80,21 +103,18 @@ func TestPairingWould(t *testing.T) {
 		"two columns": {func(i int) map[string]any { return map[string]any{"k": i / 5, "n": fmt.Sprint("t", i%5)} }, []string{"k", "n"}},
 		"none":        {func(i int) map[string]any { return map[string]any{"k": i / 5, "n": []int{i}} }, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := NewPairing(task)
-			for i := range 40 {
-				p.AddA(rowWith(t, fmt.Sprint("a", i), "s", "x", fmt.Sprint("old ", i), test.more(i)))
-				p.AddB(rowWith(t, fmt.Sprint("b", i), "s", "x", fmt.Sprint("new ", i), test.more(39-i)))
-			}
-			got := p.Match()
-			if got.Both != 0 || len(got.Would) != len(test.want) {
-				t.Errorf("%+v, want %v", got, test.want)
-			}
-			for _, column := range test.want {
-				if len(got.Would) != len(test.want) || got.Would[0] != column && got.Would[len(got.Would)-1] != column {
-					t.Errorf("%v, want %v", got.Would, test.want)
+		for input, inOrder := range map[string]int{"": 0, "x": 40} {
+			t.Run(name+input, func(t *testing.T) {
+				p := NewPairing(task, nil)
+				for i := range 40 {
+					p.AddA(rowWith(t, fmt.Sprint("a", i), "s", input, fmt.Sprint("old ", i), test.more(i)))
+					p.AddB(rowWith(t, fmt.Sprint("b", i), "s", input, fmt.Sprint("new ", i), test.more(39-i)))
 				}
-			}
-		})
+				got := p.Match()
+				if got.Both != inOrder || got.InOrder != inOrder || !slices.Equal(got.Would, test.want) {
+					t.Errorf("%+v, want %v and %d pairs in order", got, test.want, inOrder)
+				}
+			})
+		}
 	}
 }

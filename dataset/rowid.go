@@ -27,6 +27,12 @@ var joinedID = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
 // of several rows.
 func (r *Row) GivenID() string { return r.given }
 
+// hasTextID tells whether the given id was made of the row's texts, be it with a number behind it.
+func (r *Row) hasTextID() bool {
+	hash, _, _ := strings.Cut(r.given, "#")
+	return len(hash) == 2*sha256.Size && hash == r.TextHash()
+}
+
 // RepeatedIDs is the number of rows read so far whose given id is that of a row before them.
 func (r *Reader) RepeatedIDs() int { return r.repeated }
 

@@ -95,6 +95,7 @@ type diffRow struct {
 type DiffOptions struct {
 	Taxonomy     *taxonomy.Taxonomy
 	Where        map[string]string // column to the value that rows must have there; nil chooses all
+	ID           []string          // columns that the user named for ids, see dataset.NewPairing
 	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
@@ -123,7 +124,7 @@ type sideRow struct {
 func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
-		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(diffCells * (1 + len(s.labels)))}
+		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {

@@ -5,11 +5,16 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Pairing says how the rows of two files were paired.
 type Pairing struct {
-	By    []string `json:"by"` // columns or fields; "id" for ids
+	By []string `json:"by"` // columns or fields; "id" for ids
+	// see dataset.Pairs
+	InOrder int  `json:"in_order,omitempty"`
+	FewIDs  bool `json:"few_ids,omitempty"`
+
 	OnlyA int      `json:"only_a"`
 	OnlyB int      `json:"only_b"`
 	RowsA int      `json:"rows_a"`
@@ -19,7 +24,8 @@ type Pairing struct {
 
 // NewPairing counts the rows without a partner.
 func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
-	return Pairing{By: p.By, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would}
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both,
+		RowsA: rowsA, RowsB: rowsB, Would: p.Would}
 }
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner.
@@ -32,8 +38,14 @@ func areMany(left, rows int) bool { return float64(left) > dataset.FewUnpaired*f
 
 // Fact says it in a line.
 func (p *Pairing) Fact() string {
-	text := fmt.Sprintf("rows are paired by %s; without a partner: %d of %d in A, %d of %d in B",
-		strings.Join(p.By, ", "), p.OnlyA, p.RowsA, p.OnlyB, p.RowsB)
+	text := "rows are paired by " + strings.Join(p.By, ", ")
+	if p.FewIDs {
+		text += ", as hardly any id is in both files"
+	}
+	if p.InOrder > 0 {
+		text += fmt.Sprintf(", and by their order where rows share these (%s)", words.Plural(p.InOrder, "pair", "pairs"))
+	}
+	text += fmt.Sprintf("; without a partner: %d of %d in A, %d of %d in B", p.OnlyA, p.RowsA, p.OnlyB, p.RowsB)
 	if len(p.Would) > 0 {
 		text += "; " + p.advice()
 	}

@@ -26,9 +26,10 @@ For a page, or a program:
    erreval diff before.jsonl after.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
    erreval diff before.jsonl after.jsonl --json
 
-Rows are paired by id: that of --id COLUMN,COLUMN or of the column "id". Where a file has none, they are paired by
-what the system was given (all fields but the first, else the field of a group) and by the column "system". Rows that
-share a key are told apart by their texts. The first line counts the rows without a partner; where a file has more than
+Rows are paired by --id COLUMN,COLUMN; without it by the column "id". Where a file has none, or ids made of texts, or
+hardly any id is in both files, they are paired by what the system was given (all fields but the first, else the field
+of a group) and by the column "system". Rows that share a key are told apart by their texts, those of one system and
+input then by their order. The first line says so, and counts the rows without a partner; where a file has more than
 5 % of them, the command says which --id would pair them, and ends with code 3.
 Intervals and p-values are paired, and take rows of one passage as more alike than others (--group).
 Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
@@ -85,7 +86,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 	}
 	thresholds, _ := look.recorded()
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
-		Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
+		ID: look.ID, Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: thresholds, Limit: ctx.Int("limit")})
 	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
 		return err
@@ -170,7 +171,7 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 		}
 	}
 	c, err := issues.NewComparison(lists[0], lists[1],
-		issues.DiffOptions{Taxonomy: look.Taxonomy, Group: readGroup(ctx, look.Taxonomy)})
+		issues.DiffOptions{Taxonomy: look.Taxonomy, ID: look.ID, Group: readGroup(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
 	}

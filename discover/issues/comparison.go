@@ -76,7 +76,8 @@ type IssueDiff struct {
 // DiffOptions say how runs are compared.
 type DiffOptions struct {
 	Taxonomy *taxonomy.Taxonomy
-	Group    string // by which rows stand and fall together, for intervals; "" if each row is its own
+	ID       []string // columns that the user named for ids, see dataset.NewPairing
+	Group    string   // by which rows stand and fall together, for intervals; "" if each row is its own
 }
 
 // Comparison collects the rows of two runs: first those of A, then those of B.
@@ -98,7 +99,7 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	c := &Comparison{o: o, at: stats.Numbers[string]{}, pairing: dataset.NewPairing(o.Taxonomy),
+	c := &Comparison{o: o, at: stats.Numbers[string]{}, pairing: dataset.NewPairing(o.Taxonomy, o.ID),
 		groups: stats.Numbers[[16]byte]{}}
 	c.diff.Group, c.diff.Issues = o.Group, []IssueDiff{}
 	for side, l := range []*List{a, b} {
