@@ -139,14 +139,14 @@ const (
 
 // IsPassed tells whether a column says why promptfoo, or a scorer of Inspect, let the row pass: it is no fault of it.
 func (r *Row) IsPassed(column string) bool {
-	verdict, passed := "success", "true"
+	verdict, passed := "success", []string{"true"}
 	if scorer, ok := strings.CutPrefix(column, prefixExplanation); ok {
-		verdict, passed = prefixScore+scorer, "C"
+		verdict, passed = prefixScore+scorer, []string{"C", "true", "1", "1.0"} // as Inspect's value_to_float reads them
 	} else if column != columnReason {
 		return false
 	}
 	value, _ := r.Get(verdict)
-	return strings.EqualFold(PlainText(value), passed)
+	return slices.ContainsFunc(passed, func(p string) bool { return strings.EqualFold(PlainText(value), p) })
 }
 
 // inspectRecord is one of Inspect's samples: its text for the model, what the model said, the target, the scorers'

@@ -143,7 +143,7 @@ func (j *Joined) Check(p *Process) error {
 	if len(alone) == 0 {
 		return nil
 	}
-	p.Note([]string{fmt.Sprintf("%s: %s without a partner, left out, as %s", j.File,
-		words.Plural(len(alone), "row is", "rows are"), strings.Join(alone[:min(shownAlone, len(alone))], ", "))})
+	p.Note([]string{fmt.Sprintf("%s: of %s %d without a partner, left out, as %s", j.File,
+		words.Plural(len(j.ids), "row", "rows"), len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))})
 	return nil
 }
