@@ -47,7 +47,7 @@ type Stage struct {
 	// Zero are the counts that stand in the record also where nothing was counted; nil is CountRows and CountRejected.
 	Zero Counts
 
-	Verb, Past string              // in messages: "tag", "tagged"; rows without Column's content are counted as "un" + Past
+	Verb, Past string              // in messages: "tag", "tagged"; rows without Column's content are "un" + Past
 	Why        func(Counts) string // why rows are untagged, or where that is said: "diagnosis.reason says why"
 
 	// What follows may be nil.

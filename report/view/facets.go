@@ -108,7 +108,8 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 		}
 	}
 	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetBoth: "System and run",
-		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Not read whole",
+		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored",
+		facetTruncated: "Not read whole",
 		facetNotJudged: "Not judged"}[f.key]
 	switch f.key {
 	case facetLabel, facetGold:
