@@ -23,7 +23,7 @@ const maxKeyColumns = 12
 
 // Pairing finds the rows of two files, A and B, that belong together: by their ids, where both files have some that are
 // not made of texts, and not almost all differ; else by what the system was given and its name. Rows that share a key
-// are told apart by their texts; those of one system and input that are left, by their order.
+// are told apart by their texts; those of one system and input, as many in A as in B, by their order.
 type Pairing struct {
 	byID  bool // whatever the ids are
 	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
@@ -153,12 +153,12 @@ func (p *Pairing) isEnough(pairs int) bool {
 }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
-// the one row of B that is left; with inOrder also others that are left, in their order.
+// the one row of B that is left; with inOrder also what is left of a key that as many rows of A have as of B, in order.
 func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}
 	type keyed struct{ key, text uint64 }
-	rows, equal := map[uint64]int{}, map[keyed][]int{}
+	rows, rowsB, equal := map[uint64]int{}, map[uint64]int{}, map[keyed][]int{}
 	used := make([]bool, len(keyA))
 	for i, key := range keyA {
 		rows[key]++
@@ -167,6 +167,7 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	}
 	left := map[uint64]int{}
 	for j, key := range keyB {
+		rowsB[key]++
 		at := keyed{key, b.text[j]}
 		if same := equal[at]; len(same) > 0 {
 			pairs.Of[j], pairs.Same[j], equal[at] = same[0], true, same[1:]
@@ -185,7 +186,7 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	}
 	for j, key := range keyB {
 		alone := left[key] == 1 && rows[key] == 1
-		if pairs.Of[j] >= 0 || len(free[key]) == 0 || !alone && !inOrder {
+		if pairs.Of[j] >= 0 || len(free[key]) == 0 || !alone && !(inOrder && rows[key] == rowsB[key]) {
 			continue
 		}
 		pairs.Of[j], free[key] = free[key][0], free[key][1:]

@@ -58,8 +58,11 @@ func TestPairing(t *testing.T) {
 			[]texts{{"", "s", "x", "r"}, {"", "s", "x", "q"}}, []int{0, 1}, "[input reference context system]", nil},
 		"the k-th of an input and a system with the k-th": {
 			[]texts{{"", "s", "x", "1"}, {"", "t", "x", "2"}, {"", "s", "x", "3"}, {"", "s", "x", "4"}},
-			[]texts{{"", "s", "x", "3"}, {"", "s", "x", "5"}, {"", "t", "x", "6"}, {"", "s", "x", "7"}, {"", "s", "x", "8"}},
-			[]int{2, 0, 1, 3, -1}, "[input reference context system]", nil},
+			[]texts{{"", "s", "x", "3"}, {"", "s", "x", "5"}, {"", "t", "x", "6"}, {"", "s", "x", "7"}},
+			[]int{2, 0, 1, 3}, "[input reference context system]", nil},
+		"not the k-th of more": {[]texts{{"", "s", "x", "1"}, {"", "s", "x", "2"}, {"", "s", "y", "3"}},
+			[]texts{{"", "s", "x", "4"}, {"", "s", "x", "5"}, {"", "s", "x", "6"}, {"", "s", "y", "7"}},
+			[]int{-1, -1, -1, 2}, "[input reference context system]", nil},
 		"no input": {[]texts{{"", "s", "", "p"}, {"", "s", "", "q"}}, []texts{{"", "s", "", "q"}, {"", "s", "", "r"},
 			{"", "s", "", "t"}}, []int{1, -1, -1}, "[id]", nil},
 		"ids in one file": {[]texts{{"1", "s", "x", "p"}}, []texts{{"", "s", "x", "q"}}, []int{0},

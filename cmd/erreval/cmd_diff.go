@@ -28,9 +28,9 @@ For a page, or a program:
 
 Rows are paired by --id COLUMN,COLUMN; without it by the column "id". Where a file has none, or ids made of texts, or
 hardly any id is in both files, they are paired by what the system was given (all fields but the first, else the field
-of a group) and by the column "system". Rows that share a key are told apart by their texts, those of one system and
-input then by their order. The first line says so, and counts the rows without a partner; where a file has more than
-5 % of them, the command says which --id would pair them, and ends with code 3.
+of a group) and by the column "system". Rows that share a key are told apart by their texts; those of one system and
+input, where both files have as many, then by their order. The first line says so, and counts the rows without a
+partner; where a file has more than 5 % of them, the command says which --id would pair them, and ends with code 3.
 Intervals and p-values are paired, and take rows of one passage as more alike than others (--group).
 Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
 should be mapped to the first one's list:
