@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,8 @@ func checkParameters(r *http.Request, known []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s has no parameter %.40q; /openapi.json lists what it has", r.URL.Path, name)
+			return fmt.Errorf("%s has no parameter %.40q; it has %s", r.URL.Path, name,
+				cmp.Or(strings.Join(known, ", "), "none"))
 		}
 	}
 	return nil

@@ -257,7 +257,7 @@ func TestRefusals(t *testing.T) {
 		{"no list", "POST", "/v1/identify", `[{"question":`, header("Content-Type", "application/json"), 400, "ends in its"},
 		{"the wrong method", "GET", "/v1/score", "", nil, 405, "takes POST"},
 		{"the wrong method", "POST", "/v1/model", "", nil, 405, "takes GET"},
-		{"an unknown parameter", "POST", "/v1/identify?treshold=0.4", rowsOf(1), nil, 400, `no parameter "treshold"`},
+		{"an unknown parameter", "POST", "/v1/identify?treshold=0.4", rowsOf(1), nil, 400, `no parameter "treshold"; it has `},
 		{"a parameter of another", "POST", "/v1/score?threshold=0.4", rowsOf(1), nil, 400, `no parameter "threshold"`},
 		{"a parameter where there is none", "GET", "/v1/model?threshold=0.4", "", nil, 400, `no parameter "threshold"`},
 		{"a parameter where there is none", "GET", "/v1/taxonomy?map=a=b", "", nil, 400, `no parameter "map"`},
