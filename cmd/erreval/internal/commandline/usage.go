@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -33,9 +34,35 @@ func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
 	}
 	said := "its flags are"
 	if isUnknown && len(names) > nearestFlags {
-		said, names = "the nearest of its flags are", spelling.Nearest(unknown, names, nearestFlags)
+		said, names = "the nearest of its flags are", nearest(unknown, flags, names)
 	}
 	return exit.Usagef("%s: %s\n%s --%s\nsee '%s --help'", path, text, said, strings.Join(names, ", --"), path)
+}
+
+// nearest are the names of a few flags: those first whose usage has a placeholder that begins as unknown does, such as
+// HOST:PORT, then those spelled most like it.
+func nearest(unknown string, flags []cli.Flag, names []string) []string {
+	var near []string
+	for i, f := range flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if ok && len(unknown) > 2 && slices.ContainsFunc(placeholders(doc.GetUsage()), func(word string) bool {
+			return strings.HasPrefix(word, strings.ToUpper(unknown))
+		}) {
+			near = append(near, names[i])
+		}
+	}
+	for _, name := range spelling.Nearest(unknown, names, nearestFlags) {
+		if !slices.Contains(near, name) {
+			near = append(near, name)
+		}
+	}
+	return near[:min(nearestFlags, len(near))]
+}
+
+// placeholders are the words of a usage in capitals.
+func placeholders(usage string) []string {
+	all := strings.FieldsFunc(usage, func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.DeleteFunc(all, func(word string) bool { return word != strings.ToUpper(word) })
 }
 
 // didYouMean suggests the one of names that is most similar to name, with prefix before it. "" if none is similar.
