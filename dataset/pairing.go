@@ -28,6 +28,8 @@ type Pairing struct {
 	byID  bool // whatever the ids are
 	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
 	names []string
+	empty []bool // by field: no row has a text there
+	named bool   // a row has a system
 	seed  maphash.Seed
 	sides [2]pairSide
 }
@@ -58,6 +60,7 @@ type Pairs struct {
 func NewPairing(t *taxonomy.Taxonomy, id []string) *Pairing {
 	p := &Pairing{byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed()}
 	p.group = slices.Index(p.names, t.GroupField())
+	p.empty = slices.Repeat([]bool{true}, len(p.names))
 	return p
 }
 
@@ -88,7 +91,11 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 		group = hash(row.Values[p.group])
 	}
 	s.groups = append(s.groups, group)
-	system, _ := row.Get(ColumnSystem)
+	for i, text := range row.Values[:min(len(row.Values), len(p.empty))] {
+		p.empty[i] = p.empty[i] && text == ""
+	}
+	system, named := row.Get(ColumnSystem)
+	p.named = p.named || named
 	s.system = append(s.system, hash(string(system)))
 	s.keepValues(row, hash)
 	s.rows++
@@ -125,15 +132,26 @@ func (p *Pairing) Match() *Pairs {
 	pairs := p.match(a.id, b.id, []string{ColumnID}, false)
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
 	if !p.byID && (!a.given || !b.given || fewIDs) {
-		inputs := p.names[min(1, len(p.names)):]
+		var inputs []string
+		for i, name := range p.names {
+			if i > 0 && !p.empty[i] {
+				inputs = append(inputs, name)
+			}
+		}
+		withSystem := func(names ...string) []string {
+			if p.named {
+				return append(slices.Clone(names), ColumnSystem)
+			}
+			return names
+		}
 		try := func(keyA, keyB []uint64, by []string, inOrder bool) {
 			if more := p.match(keyA, keyB, by, inOrder); more.Both > pairs.Both {
 				pairs, more.FewIDs = more, fewIDs
 			}
 		}
-		try(join(a.inputs, a.system), join(b.inputs, b.system), append(slices.Clone(inputs), ColumnSystem), true)
+		try(join(a.inputs, a.system), join(b.inputs, b.system), withSystem(inputs...), true)
 		if p.group >= 0 {
-			try(join(a.groups, a.system), join(b.groups, b.system), []string{p.names[p.group], ColumnSystem}, false)
+			try(join(a.groups, a.system), join(b.groups, b.system), withSystem(p.names[p.group]), false)
 		}
 		try(a.inputs, b.inputs, inputs, false)
 		if p.group >= 0 {
