@@ -18,6 +18,7 @@ func refineExportCommand(e *env) *cli.Command {
 		ArgsUsage: "DIR",
 		Description: `A workbook with a drop-down per label, in the batch's folder export/:
    erreval refine export work
+   erreval refine export work -o batch.xlsx
 
 Other formats, a file for each reviewer, and with what the identifier proposed:
    erreval refine export work --format argilla --proposals labels
@@ -25,13 +26,14 @@ Other formats, a file for each reviewer, and with what the identifier proposed:
 
 What is filled in comes back with: erreval refine merge work anna=FILE`,
 		Flags: []cli.Flag{batchFlag(),
-			&cli.StringFlag{Name: "format", Value: exchange.XLSX, Usage: "`FORMAT`: " + strings.Join(exchange.Formats(),
-				", ") + ", or all"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + strings.Join(exchange.Formats(), ", ") +
+				", or all (default: that of OUT's name, else xlsx)"},
 			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " +
 				strings.Join(review.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
 			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who will answer, to be written into the file"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage: "`FOLDER` to write to (default: export in the batch's folder, with --reviewer a folder of that name in it)"},
+				Usage: "write to `OUT`, a folder, or a file that ends with .xlsx, .csv or .jsonl (default: export in the batch's " +
+					"folder, with --reviewer a folder of that name in it)"},
 			overwriteFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineExport(ctx, e) },
 	}

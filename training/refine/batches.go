@@ -109,11 +109,13 @@ const AllFormats = "all"
 // ExportOptions say how a batch is given to reviewers.
 type ExportOptions struct {
 	Batch     string // as OpenBatch takes it
-	Format    string // one of exchange.Formats, or AllFormats
+	Format    string // one of exchange.Formats, or AllFormats; "" is that of Dir's extension, else exchange.XLSX
 	Proposals string // one of review.Shows; "" is what refine.yaml says
 	Reviewer  string // who will answer, or ""
-	Dir       string // where to; "" is the batch's folder export, with a reviewer a folder of that name in it
-	Overwrite bool   // replace files that are there with other content
+	// Dir is the folder to write to, or a file that ends with .xlsx, .csv or .jsonl; "" is the batch's folder export, with
+	// a reviewer a folder of that name in it.
+	Dir       string
+	Overwrite bool // replace files that are there with other content
 }
 
 // Export writes a batch for reviewers. A format that cannot hold the batch keeps no other back, so that there may be
@@ -206,7 +208,15 @@ func toFillIn(dir string) string {
 // formats checks the options and gives the formats that they ask for.
 func (o *ExportOptions) formats() ([]string, error) {
 	all := exchange.Formats()
+	file := strings.TrimPrefix(filepath.Ext(o.Dir), ".")
+	if !slices.Contains(all, file) {
+		file = ""
+	}
+	o.Format = cmp.Or(o.Format, file, exchange.XLSX)
 	switch {
+	case file != "" && file != o.Format:
+		return nil, optionErrorf("-o %s: its name says %s, and --format %s; leave --format out, or name a folder", o.Dir, file,
+			o.Format)
 	case !slices.Contains(review.Shows(), o.Proposals):
 		return nil, optionErrorf("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	case o.Reviewer != "" && (review.CheckReviewer(o.Reviewer) != nil || strings.ContainsAny(o.Reviewer, `/\`)):

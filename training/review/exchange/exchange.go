@@ -208,16 +208,19 @@ func (s Saved) Text() string {
 	return fmt.Sprintf("%s: %s of %s", s.Path, words.Plural(s.Items, "item", "items"), s.Batch)
 }
 
-// Save writes a batch in a format into a folder, which is made. A file that is there with other content may be filled
-// in already: it is replaced only with overwrite, else it is an error. Files that come before an error are written and
-// given.
-func Save(f *review.Frozen, format, dir string, overwrite bool, o Options) (saved []Saved, err error) {
+// Save writes a batch in a format into a folder, which is made, or, where out has the extension of the only file that
+// the format has, to that file. A file that is there with other content may be filled in already: it is replaced only
+// with overwrite, else it is an error. Files that come before an error are written and given.
+func Save(f *review.Frozen, format, out string, overwrite bool, o Options) (saved []Saved, err error) {
 	files, err := Export(f, format, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		path := filepath.Join(dir, filepath.FromSlash(file.Name))
+		path := filepath.Join(out, filepath.FromSlash(file.Name))
+		if len(files) == 1 && filepath.Ext(out) == filepath.Ext(file.Name) {
+			path = out
+		}
 		old, err := regularfile.Read(path, regularfile.MaxRows)
 		found := err == nil && bytes.Equal(old, file.Data)
 		switch {
@@ -225,7 +228,7 @@ func Save(f *review.Frozen, format, dir string, overwrite bool, o Options) (save
 			return saved, err
 		case err == nil && !found && !overwrite:
 			return saved, fmt.Errorf("%s is there already, and may have been filled in; replace it with --overwrite, "+
-				"or choose another folder with -o", path)
+				"or choose another place with -o", path)
 		case !found:
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), wholefile.Write(path, file.Data)); err != nil {
 				return saved, err
