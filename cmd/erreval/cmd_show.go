@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/app/asking"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/report/rows"
@@ -31,8 +32,9 @@ Rows that could not be tagged; rows that the model was least sure of:
    erreval show tagged.jsonl --status untagged
    erreval show tagged.jsonl --top uncertain --limit 20
 
-The rows themselves, as JSON Lines, for another program:
-   erreval show tagged.jsonl --label Vague --json > vague.jsonl
+The rows themselves, to a file, or as JSON Lines for another program:
+   erreval show tagged.jsonl --label Vague -o vague.csv
+   erreval show tagged.jsonl --label Vague --json | wc -l
 
 What models were asked about a row, and what they replied (of a run with --keep-prompts):
    erreval show scored.jsonl --id rovers-3 --prompts
@@ -61,7 +63,8 @@ func showCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "prompts",
 				Usage: "print below each row what models were asked about it, and their replies, from the journal"},
 			&cli.StringFlag{Name: "journal", Usage: "`FILE` that --prompts reads (default: OUT.journal)"},
-			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"}),
+			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"},
+			rowsOutFlag(), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runShow(ctx, e) },
 	}
 }
@@ -76,10 +79,25 @@ func runShow(ctx *cli.Context, e *env) error {
 		return err
 	}
 	defer kept.Close()
-	view, err := openView(ctx, e, look, kept)
+	out, err := createChosen(ctx, look)
 	if err != nil {
 		return err
 	}
+	view, err := openView(ctx, e, look, kept, out)
+	if err == nil {
+		err = readView(ctx, e, look, view)
+	}
+	if out != nil {
+		err = out.End(err)
+	}
+	if err != nil {
+		return err
+	}
+	return e.WarnFaults(view.Faults())
+}
+
+// readView shows the rows that are chosen.
+func readView(ctx *cli.Context, e *env, look *lookOptions, view *rows.View) error {
 	for _, file := range look.paths {
 		if err := look.Read(ctx.Context, e.Process, file, view.ReadRows); err != nil {
 			return err
@@ -88,13 +106,42 @@ func runShow(ctx *cli.Context, e *env) error {
 			break
 		}
 	}
-	if err := view.Close(); err != nil {
-		return err
-	}
-	return e.WarnFaults(view.Faults())
+	return view.Close()
 }
 
-func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*rows.View, error) {
+// chosenOptions are what a file of chosen rows is remembered by.
+type chosenOptions struct {
+	runrecord.Reading
+	Where  map[string]string `json:"where,omitempty"`
+	Label  []string          `json:"label,omitempty"`
+	Not    []string          `json:"not,omitempty"`
+	IDs    []string          `json:"ids,omitempty"`
+	Status string            `json:"status,omitempty"`
+	Top    string            `json:"top,omitempty"`
+}
+
+// createChosen starts the file that the chosen rows are written to; nil where they are printed.
+func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, error) {
+	path := ctx.String("output")
+	switch {
+	case path == "":
+		return nil, nil
+	case ctx.Bool("json") || ctx.Bool("prompts"):
+		return nil, exit.Usagef("-o writes rows to a file, and --json and --prompts print them; leave one of them out")
+	case path == run.Stdio:
+		return nil, exit.Usagef("-o takes a file; --json prints the rows")
+	}
+	reading := look.Reading
+	reading.Limit = ctx.Int("limit")
+	record, err := look.NewRecord("show", chosenOptions{reading, look.where, ctx.StringSlice("label"),
+		ctx.StringSlice("not"), ctx.StringSlice("id"), ctx.String("status"), ctx.String("top")}, look.paths...)
+	if err != nil {
+		return nil, err
+	}
+	return look.Create(path, ctx.Bool("overwrite"), record, look.paths...)
+}
+
+func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out *run.Output) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
 	thresholds := func(file string) dataset.Probabilities {
 		types, _ := run.ReadMaker(file)
@@ -103,15 +150,21 @@ func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*r
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
 		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"),
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
-		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
-		Out: e.Out}
+		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, Out: e.Out}
 	if !e.Quiet {
 		o.Notes = e.Err
 	}
 	if kept != nil {
 		o.After = func(row *dataset.Row) error { return kept.print(e, row) }
 	}
-	if color && !o.JSON { // texts of rows are printable already
+	if ctx.Bool("json") {
+		lines := dataset.NewWriter(o.Out)
+		o.Take = func(row *dataset.Row) error { return errors.Join(lines.Write(row), lines.Flush()) }
+	}
+	if out != nil {
+		o.Take = out.Write
+	}
+	if color && o.Take == nil { // texts of rows are printable already
 		o.Out = run.Unguarded(o.Out)
 	}
 	view, err := rows.NewView(o)

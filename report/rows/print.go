@@ -22,7 +22,6 @@ type printer struct {
 	width int
 	names int // width of the column with the names of fields
 	n     int // rows so far
-	json  *dataset.Writer
 }
 
 // Widths of what is printed, in columns.
@@ -38,9 +37,6 @@ func newPrinter(o *Options) *printer {
 	p := &printer{o: o, width: min(max(o.Width, leastWidth), showWidth)}
 	for _, name := range append(o.Taxonomy.FieldNames(), "untagged") {
 		p.names = max(p.names, utf8.RuneCountInString(name))
-	}
-	if o.JSON {
-		p.json = dataset.NewWriter(o.Out)
 	}
 	return p
 }
@@ -64,11 +60,8 @@ func (p *printer) style(style, s string) string {
 
 func (p *printer) printRow(s *shownRow) error {
 	p.n++
-	if p.json != nil {
-		if err := p.json.Write(s.Row); err != nil {
-			return err
-		}
-		return p.json.Flush()
+	if p.o.Take != nil {
+		return p.o.Take(s.Row)
 	}
 	var b strings.Builder
 	if p.n > 1 {

@@ -45,10 +45,11 @@ type Options struct {
 	Columns map[string]string // field to the column that it is read from, where that has another name
 	Width   int               // of the terminal in columns; it is kept between 40 and 110
 	Color   bool
-	JSON    bool // print the rows unchanged, one JSON object a line
-	Out     io.Writer
-	After   func(*dataset.Row) error // is called when a row was printed; nil does nothing
-	Notes   io.Writer                // gets a line on what was shown, and by which measure; nil is silent
+	// Take gets the rows unchanged, and nothing is printed to Out; nil prints them.
+	Take  func(*dataset.Row) error
+	Out   io.Writer
+	After func(*dataset.Row) error // is called when a row was printed; nil does nothing
+	Notes io.Writer                // gets a line on what was shown, and by which measure; nil is silent
 }
 
 // Validate finds every option that is wrong, each an *report.OptionError.
@@ -168,7 +169,11 @@ func (v *View) Close() error {
 			return err
 		}
 	}
-	note := fmt.Sprintf("%s shown, %d read", words.Plural(v.printer.n, "row", "rows"), v.rows)
+	done := "shown"
+	if v.o.Take != nil {
+		done = "chosen"
+	}
+	note := fmt.Sprintf("%s %s, %d read", words.Plural(v.printer.n, "row", "rows"), done, v.rows)
 	if v.top.without > 0 {
 		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
 	}
