@@ -94,8 +94,8 @@ func (j *Joined) addRow(row *dataset.Row) error {
 func checkJoinedID(row *dataset.Row, other int) error {
 	switch id := row.GivenID(); {
 	case id == "":
-		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what --id COLUMN[,COLUMN] " +
-			"names")
+		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
+			"--id COLUMN[,COLUMN] names")
 	case other > 0:
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, write what several people say of a row "+
 			"into several columns, or name columns that tell the rows apart with --id COLUMN,COLUMN", id, row.Source, other)

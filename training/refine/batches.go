@@ -215,8 +215,8 @@ func (o *ExportOptions) formats() ([]string, error) {
 	o.Format = cmp.Or(o.Format, file, exchange.XLSX)
 	switch {
 	case file != "" && file != o.Format:
-		return nil, optionErrorf("-o %s: its name says %s, and --format %s; leave --format out, or name a folder", o.Dir, file,
-			o.Format)
+		return nil, optionErrorf("-o %s: its name says %s, and --format %s; leave --format out, or name a folder", o.Dir,
+			file, o.Format)
 	case !slices.Contains(review.Shows(), o.Proposals):
 		return nil, optionErrorf("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	case o.Reviewer != "" && (review.CheckReviewer(o.Reviewer) != nil || strings.ContainsAny(o.Reviewer, `/\`)):
