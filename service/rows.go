@@ -47,7 +47,11 @@ func headerText(notes []string) string {
 	quoted := strconv.QuoteToASCII(words.Printable(strings.Join(notes, " | ")))
 	text := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 	if len(text) > longestNotes {
-		text = text[:longestNotes-len("...")] + "..."
+		text = text[:longestNotes-len("...")]
+		if i := strings.LastIndexByte(text, '\\'); i > len(text)-len(`\u0000`) {
+			text = text[:i] // what is left of an escape
+		}
+		text += "..."
 	}
 	return text
 }

@@ -184,7 +184,7 @@ func TestNotes(t *testing.T) {
 	if got, want := headerText([]string{"\"Prüfung\"\r\nX-Y: 1", "b\x1b"}), `"Pr\u00fcfung" X-Y: 1 | b\\x1b`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := headerText([]string{strings.Repeat("é", 999)}); len(got) != longestNotes || !strings.HasSuffix(got, "...") {
+	if got := headerText([]string{strings.Repeat("é", 999)}); len(got) > longestNotes || !strings.HasSuffix(got, `\u00e9...`) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
