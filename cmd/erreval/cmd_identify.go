@@ -166,8 +166,9 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	if err := r.NameColumns(ctx, i.Taxonomy); err != nil {
 		return err
 	}
+	table := rows.NewTable(run.Guard(e.Out), e.Width(), i.Taxonomy)
 	if o.Table {
-		i.Table = rows.NewTable(run.Guard(e.Out), e.Width(), i.Taxonomy).WriteRow
+		i.Table = table.WriteRow
 	}
 	if o.Judge != nil {
 		return i.LLM(ctx, o.Judge, o.Examples)
@@ -181,6 +182,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 			l.Model.Source,
 			l.Model.Manifest.Join)
 	}
+	table.Thresholds = l.Identifier.Thresholds()
 	return errors.Join(i.Local(ctx, l), l.Close())
 }
 

@@ -99,6 +99,31 @@ func TestTableIsSafe(t *testing.T) {
 	}
 }
 
+// TestTableNearest: an error that is likelier than No Error stands with its threshold, where that is known.
+func TestTableNearest(t *testing.T) {
+	for _, test := range []struct {
+		probabilities, thresholds dataset.Probabilities
+		want                      string
+	}{
+		{dataset.Probabilities{{Label: "No Error", P: 0.36}, {Label: "Vague", P: 0.56}},
+			dataset.Probabilities{{Label: "Vague", P: 0.58}}, "nearest: Vague (0.56 < 0.58)\n"},
+		{dataset.Probabilities{{Label: "No Error", P: 0.36}, {Label: "Vague", P: 0.56}}, nil, "nearest: Vague (0.56)\n"},
+		{dataset.Probabilities{{Label: "No Error", P: 0.4}, {Label: "Vague", P: 0.3}}, nil, "No Error (0.40)\n"},
+		{nil, nil, "No Error\n"},
+	} {
+		var out bytes.Buffer
+		table := NewTable(&out, 110, questions(t))
+		table.Thresholds = test.thresholds
+		d := &dataset.Diagnosis{Labels: []string{"No Error"}, Probabilities: test.probabilities}
+		if err := table.WriteRow(&dataset.Row{Values: []string{"q", "", ""}}, d); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(out.String(), test.want) {
+			t.Errorf("got %s, want %s", &out, test.want)
+		}
+	}
+}
+
 // TestWidths: what is printed fits the terminal from 40 columns on.
 func TestWidths(t *testing.T) {
 	tax := questions(t)

@@ -16,6 +16,9 @@ import (
 
 // Table prints rows and what was found in them, one below the other as they come.
 type Table struct {
+	// Thresholds of the model; nil if it has none.
+	Thresholds dataset.Probabilities
+
 	w      io.Writer
 	fields []int    // fields that are shown: all but the one that intervals group by, which is long
 	names  []string // headings
@@ -128,17 +131,17 @@ func (t *Table) describeDiagnosis(d *dataset.Diagnosis) string {
 	return strings.Join(lines, "\n")
 }
 
-// nearest is the likeliest error of a row in which none is likely enough to be given, though No Error is not likely.
+// nearest is the likeliest error of a row in which none reaches its threshold, where it is likelier than No Error.
 func (t *Table) nearest(d *dataset.Diagnosis) string {
-	if len(d.Labels) != 1 || d.Labels[0] != t.right {
-		return ""
-	}
-	if p, ok := d.Probabilities.Get(d.Labels[0]); !ok || p >= 0.5 {
+	if len(d.Labels) != 1 || d.Labels[0] != t.right || len(d.Probabilities) == 0 {
 		return ""
 	}
 	best := slices.MaxFunc(d.Probabilities, func(a, b dataset.Probability) int { return cmp.Compare(a.P, b.P) })
 	if best.Label == d.Labels[0] {
 		return ""
+	}
+	if threshold, ok := t.Thresholds.Get(best.Label); ok {
+		return fmt.Sprintf("%s (%.2f < %.2f)", best.Label, best.P, threshold)
 	}
 	return fmt.Sprintf("%s (%.2f)", best.Label, best.P)
 }
