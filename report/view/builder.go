@@ -124,6 +124,9 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 		if err != nil {
 			return nil, err
 		}
+		if note := s.textsNote(); note != "" {
+			c.Notes = append(c.Notes, note)
+		}
 		kept = append(kept, s)
 	}
 	if b.sources = kept; len(kept) == 0 {

@@ -43,6 +43,7 @@ type source struct {
 	origin   *source         // all of whose rows are read from this one, and no others; nil: none
 	file     string          // its own name, where it goes by that of its first origin
 	clipNote string          // what was cut of rows, or ""
+	lacks    error           // what the file lacks of the task's columns; nil: nothing
 }
 
 // openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.
@@ -154,8 +155,20 @@ func (s *source) prepareReading(ctx context.Context, o *Options, t *taxonomy.Tax
 		if _, lacks := errors.AsType[*dataset.ColumnsError](err); !lacks {
 			return err
 		}
+		s.lacks = cmp.Or(s.lacks, err)
 	}
 	return err
+}
+
+// textsNote says that rows with errors are read without their texts, or "".
+func (s *source) textsNote() string {
+	if s.rows.Taxonomy != nil || s.lacks == nil || s.first == nil {
+		return ""
+	}
+	if _, tagged := s.first.Get(dataset.ColumnDiagnosis); !tagged {
+		return ""
+	}
+	return fmt.Sprintf("%v; without it no texts are shown, and intervals take each row for a group of its own", s.lacks)
 }
 
 // idColumns are columns that are not offered as facets: those of ids, and of CLEAR's those that its issues stand in.
