@@ -256,7 +256,8 @@ type ScoreDimension struct {
 	Dimension string        `json:"dimension"`
 	Scored    int           `json:"scored"`
 	Unscored  int           `json:"unscored"`
-	Mean      report.Number `json:"mean"` // of the scored rows; undefined where the rows were not read again
+	Mean      report.Number `json:"mean"`    // of the scored rows; undefined where the rows were not read again
+	Highest   int           `json:"highest"` // score that a row can have; the lowest is 1
 
 	sum  float64
 	seen int // scored rows in sum
@@ -265,7 +266,7 @@ type ScoreDimension struct {
 func newScoreSummary(t *taxonomy.Taxonomy) *ScoreSummary {
 	s := &ScoreSummary{Taxonomy: t.ID()}
 	for _, d := range t.Dimensions {
-		s.Dimensions = append(s.Dimensions, ScoreDimension{Dimension: d.Key})
+		s.Dimensions = append(s.Dimensions, ScoreDimension{Dimension: d.Key, Highest: len(d.Criteria)})
 	}
 	return s
 }
@@ -333,7 +334,7 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, d := range s.Dimensions {
-		fmt.Fprintf(t, "%s\t%d scored\tmean %s\t\n", d.Dimension, d.Scored, d.Mean.Text("%.2f"))
+		fmt.Fprintf(t, "%s\t%d scored\tmean %s (1 to %d)\t\n", d.Dimension, d.Scored, d.Mean.Text("%.2f"), d.Highest)
 	}
 	return t.Flush()
 }
