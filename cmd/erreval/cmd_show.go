@@ -79,7 +79,7 @@ func runShow(ctx *cli.Context, e *env) error {
 		return err
 	}
 	defer kept.Close()
-	out, err := createChosen(ctx, look)
+	out, record, err := createChosen(ctx, look)
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,7 @@ func runShow(ctx *cli.Context, e *env) error {
 		err = readView(ctx, e, look, view)
 	}
 	if out != nil {
+		record.Counts = map[string]int{run.CountRows: out.Rows()}
 		err = out.End(err)
 	}
 	if err != nil {
@@ -121,24 +122,25 @@ type chosenOptions struct {
 }
 
 // createChosen starts the file that the chosen rows are written to; nil where they are printed.
-func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, error) {
+func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.Record, error) {
 	path := ctx.String("output")
 	switch {
 	case path == "":
-		return nil, nil
+		return nil, nil, nil
 	case ctx.Bool("json") || ctx.Bool("prompts"):
-		return nil, exit.Usagef("-o writes rows to a file, and --json and --prompts print them; leave one of them out")
+		return nil, nil, exit.Usagef("-o writes rows to a file, and --json and --prompts print them; leave one of them out")
 	case path == run.Stdio:
-		return nil, exit.Usagef("-o takes a file; --json prints the rows")
+		return nil, nil, exit.Usagef("-o takes a file; --json prints the rows")
 	}
 	reading := look.Reading
 	reading.Limit = ctx.Int("limit")
 	record, err := look.NewRecord("show", chosenOptions{reading, look.where, ctx.StringSlice("label"),
 		ctx.StringSlice("not"), ctx.StringSlice("id"), ctx.String("status"), ctx.String("top")}, look.paths...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return look.Create(path, ctx.Bool("overwrite"), record, look.paths...)
+	out, err := look.Create(path, ctx.Bool("overwrite"), record, look.paths...)
+	return out, record, err
 }
 
 func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out *run.Output) (*rows.View, error) {
