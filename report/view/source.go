@@ -330,13 +330,20 @@ func usageFacts(usage any) (facts []Fact) {
 			Output float64 `json:"output_tokens"`
 			Cost   float64 `json:"cost"`
 		} `json:"journal"`
-		Currency string `json:"currency"`
+		Currency string                     `json:"currency"`
+		Prices   map[string]json.RawMessage `json:"prices"` // null where it is not known
 	}
 	data, err := json.Marshal(usage)
 	if err != nil || json.Unmarshal(data, &u) != nil || u.Journal.Calls == 0 {
 		return nil
 	}
+	cost := strings.TrimSpace(fmt.Sprintf("%.4f %s", u.Journal.Cost, u.Currency))
+	for _, price := range u.Prices {
+		if string(price) == "null" {
+			cost = "not known"
+		}
+	}
 	return []Fact{{"Calls", fmt.Sprintf("%.0f", u.Journal.Calls)},
 		{"Tokens", fmt.Sprintf("%.0f in, %.0f out", u.Journal.Input, u.Journal.Output)},
-		{"Cost", strings.TrimSpace(fmt.Sprintf("%.4f %s", u.Journal.Cost, u.Currency))}}
+		{"Cost", cost}}
 }

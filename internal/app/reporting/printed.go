@@ -25,8 +25,12 @@ func Print(c *view.Catalog, f *Figures) *report.Report {
 	if c.Task != "" {
 		r.Facts = append(r.Facts, "task "+c.Task)
 	}
-	r.Facts = append(r.Facts, "95 % intervals: of shares Wilson's, with rows of one group (as the questions on one "+
-		"passage) counted as far as they differ; of means Student's")
+	group := "group"
+	if i := slices.IndexFunc(c.Fields, func(f view.Field) bool { return f.Group }); i >= 0 {
+		group = c.Fields[i].Name
+	}
+	r.Facts = append(r.Facts, "95 % intervals: of shares Wilson's, with rows of one "+group+
+		" counted as far as they differ; of means Student's")
 	r.Facts = append(r.Facts, c.Notes...)
 	r.Sections = append(r.Sections, runsSection(c))
 	r.Sections = append(r.Sections, p.shares("label", "Errors")...)

@@ -204,7 +204,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
       <p class="help">
         {texts.issues.lookedAt(looked)}{filtered && `; ${texts.filtered.toLowerCase()}: ${texts.issues.lookedAt(filtered.columns[0]?.rows ?? 0)}`}.{" "}
         {lines.filter((l) => l.value.role !== RoleUnknown && l.all.rows < looked).map((l) => `${texts.issues.notJudged(l.value.name, looked - l.all.rows)} `)}
-        {texts.intervals}
+        {texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}
       </p>
     </>
   );

@@ -35,7 +35,7 @@ export const texts = {
     `This file holds a sample of ${count(rows)} of ${plural(of, "row", "rows")} (seed ${seed}). Figures without a filter are of all ${count(of)} rows; ` +
     "filtered figures, lists and comparisons of rows are of the sample.",
   ofSample: "of the sample",
-  intervals: "Ranges are 95 % intervals, wider where rows share a group (such as questions on one passage).",
+  intervals: (group = "group") => `Ranges are 95 % intervals, wider where rows share the ${group}.`,
 
   errors: {
     noAnswer: "erreval serve does not answer. Is it still running? Start it again, and open the address that it prints.",

@@ -52,7 +52,7 @@ export function Overview() {
           return (
             <>
               {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>}</p>}
-              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals}`} tools={
+              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
                   {byChoices.length > 1 && <Select label={texts.overview.by} value={figures.by.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
