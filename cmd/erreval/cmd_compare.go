@@ -170,7 +170,7 @@ func readRankPlots(ctx *cli.Context) (comparing.RankPlots, error) {
 }
 
 func runCompare(ctx *cli.Context, e *env) error {
-	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTaxonomy)
+	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
 	if err != nil {
 		return err
 	}
@@ -184,6 +184,9 @@ func runCompare(ctx *cli.Context, e *env) error {
 	ask, err := readCompareJudge(ctx, e, c)
 	if err != nil {
 		return err
+	}
+	if err := checkTypes(t); err != nil && ask == nil { // labels decide
+		return fmt.Errorf("%w; --judge NAME compares the rows Overall", err)
 	}
 	o := readRunOptions(ctx)
 	if o.Output == "" && (ask == nil || ask.Asks()) || o.Output == run.Stdio {

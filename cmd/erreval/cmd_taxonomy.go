@@ -140,8 +140,14 @@ func checkTypes(t *taxonomy.Taxonomy) error {
 	if !t.IsTask() {
 		return nil
 	}
+	others := ""
+	for _, name := range taxonomy.Builtins() {
+		if other, err := taxonomy.Builtin(name); err == nil && !other.IsTask() && other.Fields[0].Name == t.Fields[0].Name {
+			others = fmt.Sprintf("; --taxonomy %s has types for a %s", name, t.Fields[0].Name)
+		}
+	}
 	return exit.With(exit.Unfit, fmt.Errorf("%s has no error types: \"erreval discover\" finds issues in its rows, "+
-		"and \"erreval taxonomy propose\" makes types of them", t.ID()))
+		"and \"erreval taxonomy propose\" makes types of them%s", t.ID(), others))
 }
 
 // openTask loads what --taxonomy names, with or without error types. A faulty one does not fit; a missing file is a
