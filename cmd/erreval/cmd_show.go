@@ -28,6 +28,9 @@ Rows with an error (by name or code), without one, of a system, of an id:
    erreval show tagged.jsonl --label any --where system=small --limit 10
    erreval show tagged.jsonl --id rovers-3
 
+Rows with an issue that erreval discover found:
+   erreval show found.jsonl --issue "Answers Another Question"
+
 Rows that could not be tagged; rows that the model was least sure of:
    erreval show tagged.jsonl --status untagged
    erreval show tagged.jsonl --top uncertain --limit 20
@@ -51,6 +54,8 @@ func showCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "label",
 				Usage: "only rows with this `LABEL` (name, code, or any); may be repeated: one of them is enough"},
 			&cli.StringSliceFlag{Name: "not", Usage: "no rows with this `LABEL`; may be repeated"},
+			&cli.StringSliceFlag{Name: "issue",
+				Usage: "only rows with this `ISSUE` of erreval discover (name or id); may be repeated: one of them is enough"},
 			&cli.StringSliceFlag{Name: "id",
 				Usage: "only the row with this `ID` (ID* for what it begins with); may be repeated"},
 			idColumnFlag(),
@@ -70,7 +75,7 @@ func showCommand(e *env) *cli.Command {
 }
 
 func runShow(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTaxonomy)
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTask)
 	if err != nil {
 		return err
 	}
@@ -116,6 +121,7 @@ type chosenOptions struct {
 	Where  map[string]string `json:"where,omitempty"`
 	Label  []string          `json:"label,omitempty"`
 	Not    []string          `json:"not,omitempty"`
+	Issues []string          `json:"issues,omitempty"`
 	IDs    []string          `json:"ids,omitempty"`
 	Status string            `json:"status,omitempty"`
 	Top    string            `json:"top,omitempty"`
@@ -135,7 +141,7 @@ func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.
 	reading := look.Reading
 	reading.Limit = ctx.Int("limit")
 	record, err := look.NewRecord("show", chosenOptions{reading, look.where, ctx.StringSlice("label"),
-		ctx.StringSlice("not"), ctx.StringSlice("id"), ctx.String("status"), ctx.String("top")}, look.paths...)
+		ctx.StringSlice("not"), ctx.StringSlice("issue"), ctx.StringSlice("id"), ctx.String("status"), ctx.String("top")}, look.paths...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,7 +156,7 @@ func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out
 		return types
 	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
-		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"),
+		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), Issues: ctx.StringSlice("issue"), IDs: ctx.StringSlice("id"),
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, Out: e.Out}
 	if !e.Quiet {

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
@@ -74,7 +75,10 @@ func (p *printer) printRow(s *shownRow) error {
 	place := fmt.Sprintf("  %s:%d", words.Printable(s.Source), s.Line)
 	b.WriteString(p.style(bold, words.Printable(id)) + p.style(faint, place) + "\n")
 	p.writeFields(&b, s.Row)
-	p.writeDiagnosis(&b, s)
+	if s.diagnosis != nil || !p.o.Taxonomy.IsTask() {
+		p.writeDiagnosis(&b, s)
+	}
+	p.writeFinding(&b, s.finding)
 	_, err := io.WriteString(p.o.Out, b.String())
 	if err == nil && p.o.After != nil {
 		err = p.o.After(s.Row)
@@ -110,6 +114,9 @@ func trimLine(l string) string {
 func (p *printer) writeFields(b *strings.Builder, row *dataset.Row) {
 	for i, f := range p.o.Taxonomy.Fields {
 		content := words.PrintableLines(row.Values[i])
+		if i > 0 && content == "" {
+			continue
+		}
 		if f.Group {
 			content = p.highlight(content, otherValues(row.Values, i))
 		}
@@ -199,6 +206,25 @@ func (p *printer) writeDiagnosis(b *strings.Builder, s *shownRow) {
 	}
 	if gold, err := s.Labels(p.o.Taxonomy); err == nil {
 		p.writeField(b, "gold", strings.Join(gold, ", "))
+	}
+}
+
+// writeFinding says what discover found in a row.
+func (p *printer) writeFinding(b *strings.Builder, f *issues.Finding) {
+	switch {
+	case f == nil:
+		return
+	case len(f.IDs) > 0:
+		p.writeField(b, "issues", p.style(red, words.Printable(strings.Join(f.IDs, ", "))))
+	case f.Status == issues.None:
+		p.writeField(b, "issues", p.style(green, "none"))
+	default:
+		p.writeField(b, "issues", p.style(yellow, words.Printable(f.Status+": "+f.Reason)))
+	}
+	for _, part := range [][2]string{{"analysis", f.Analysis}, {"quote", f.Quote}} {
+		if part[1] != "" {
+			p.writeField(b, part[0], words.PrintableLines(part[1]))
+		}
 	}
 }
 

@@ -3,15 +3,18 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/internal/words"
@@ -34,6 +37,7 @@ type Options struct {
 	Taxonomy    *taxonomy.Taxonomy
 	Where       map[string]string // column to the value that rows must have there; nil chooses all
 	Labels, Not []string          // names, codes or AnyLabel: rows with one of Labels and none of Not
+	Issues      []string          // rows with one of these issues that discover found, by name or id
 	IDs         []string          // rows with one of these ids: whole, or the beginning before "…" or "*"
 	Status      string            // StatusTagged, dataset.StatusUntagged or StatusTruncated; "" shows all
 	Top         string            // TopUncertain: closest to a threshold first; "" keeps the file's order
@@ -97,6 +101,7 @@ type View struct {
 	rows    int            // read, and chosen by Where
 	found   map[string]int // by what stands in IDs: rows with that id
 	ids     []string       // of rows, where IDs choose: one of the first may have been meant
+	issues  map[string]int // by id: rows with that issue
 }
 
 const maxSpelled = 100_000 // ids that are compared with one that no row has
@@ -112,7 +117,7 @@ func NewView(o Options) (*View, error) {
 		o.Limit = DefaultTop
 	}
 	return &View{o: o, tagged: report.Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, printer: newPrinter(&o),
-		top: topRows{limit: o.Limit}, found: map[string]int{}}, nil
+		top: topRows{limit: o.Limit}, found: map[string]int{}, issues: map[string]int{}}, nil
 }
 
 var errEnough = errors.New("enough rows")
@@ -130,10 +135,14 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
-		if !v.hasID(row) || !v.o.matches(d) {
+		finding, err := issues.Of(row)
+		if err != nil {
+			finding = nil // the column is the user's own
+		}
+		if !v.hasID(row) || !v.hasIssue(finding) || !v.o.matches(d) {
 			return nil
 		}
-		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
+		s := &shownRow{Row: row, diagnosis: d, finding: finding, thresholds: thresholds}
 		if v.o.Top != "" {
 			v.top.addRow(s, v.o.Taxonomy)
 			return nil
@@ -184,7 +193,29 @@ func (v *View) Close() error {
 			missing = append(missing, v.noRow(id))
 		}
 	}
+	for _, name := range v.o.Issues {
+		if v.issues[issueID(name)] == 0 && !v.IsFull() {
+			missing = append(missing, fmt.Errorf("no row of %s has the issue %q; there are: %s", v.tagged.FileNames(), name,
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(v.issues)), ", "), "none")))
+		}
+	}
 	return errors.Join(missing...)
+}
+
+// issueID is the id of an issue that is given by its name or id.
+func issueID(name string) string { return issues.NewID(name, func(string) bool { return false }) }
+
+// hasIssue tells whether a row has one of Options.Issues, and counts its issues.
+func (v *View) hasIssue(f *issues.Finding) bool {
+	chosen := len(v.o.Issues) == 0
+	if f == nil || chosen {
+		return chosen
+	}
+	for _, id := range f.IDs {
+		v.issues[id]++
+		chosen = chosen || slices.ContainsFunc(v.o.Issues, func(name string) bool { return issueID(name) == id })
+	}
+	return chosen
 }
 
 // noRow says that no row has an id, and which one is most like it.
@@ -250,6 +281,7 @@ func hasAnyLabel(d *dataset.Diagnosis, labels []string) bool {
 type shownRow struct {
 	*dataset.Row
 	diagnosis  *dataset.Diagnosis    // nil if there is none
+	finding    *issues.Finding       // of discover; nil if there is none
 	thresholds dataset.Probabilities // nil if they are not known
 	closest    closest               // only with Options.Top
 }
