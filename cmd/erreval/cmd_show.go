@@ -141,7 +141,8 @@ func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.
 	reading := look.Reading
 	reading.Limit = ctx.Int("limit")
 	record, err := look.NewRecord("show", chosenOptions{reading, look.where, ctx.StringSlice("label"),
-		ctx.StringSlice("not"), ctx.StringSlice("issue"), ctx.StringSlice("id"), ctx.String("status"), ctx.String("top")}, look.paths...)
+		ctx.StringSlice("not"), ctx.StringSlice("issue"), ctx.StringSlice("id"), ctx.String("status"),
+		ctx.String("top")}, look.paths...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +157,8 @@ func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out
 		return types
 	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
-		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), Issues: ctx.StringSlice("issue"), IDs: ctx.StringSlice("id"),
+		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), Issues: ctx.StringSlice("issue"),
+		IDs: ctx.StringSlice("id"),
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, Out: e.Out}
 	if !e.Quiet {
