@@ -158,7 +158,7 @@ func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out
 	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
 		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), Issues: ctx.StringSlice("issue"),
-		IDs: ctx.StringSlice("id"),
+		IDs:    ctx.StringSlice("id"),
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: thresholds, Columns: look.Columns, Width: e.Width(), Color: color, Out: e.Out}
 	if !e.Quiet {
