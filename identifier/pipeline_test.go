@@ -75,8 +75,8 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// tolerance of a fixture's logits. Those of int8 were recorded on one processor: others round otherwise, and without
-// VNNI their sums saturate. Quantising itself moved these logits by up to 0.06.
+// tolerance of a fixture's logits. Those of int8 were recorded on one processor: others round otherwise. Quantising
+// itself moved these logits by up to 0.06.
 func tolerance(fixture string) float64 {
 	if fixture == "bert-int8" {
 		return 0.1

@@ -131,6 +131,7 @@ def main():
              "licence": "CC BY-SA 4.0; BSD-3-Clause; Apache-2.0; CC BY-SA 3.0; MIT", "rows": sum(1 for _ in open(a.data / "simulated.jsonl", encoding="utf-8"))}],
         "quality": {k: round(float(v), 4) for k, v in quality.items()},
         "probes": [{"fields": f, "logits": [round(float(v), 5) for v in row]} for f, row in zip(PROBES, logits(made, enc, PROBES))],
+        "probe_tolerance": round(float(quality["tune_largest_logit_shift_against_fp32"]), 4),
     }
     if a.recipe:
         manifest["training"] = json.loads(a.recipe.read_text())

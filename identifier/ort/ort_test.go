@@ -58,7 +58,7 @@ func load(t testing.TB, name string) fixture {
 }
 
 // exact is how far a logit in fp32 may lie from the recorded one. Those of int8 were recorded on one processor: others
-// round otherwise, and without VNNI their sums saturate. Quantising itself moved the fixture's logits by up to 0.06.
+// round otherwise. Quantising itself moved the fixture's logits by up to 0.06.
 const exact, quantised = 1e-4, 0.1
 
 // compare fails where a logit lies too far from the recorded one.
