@@ -198,6 +198,8 @@ type Reader struct {
 	// rows whose id columns are empty, and where that was first
 	unnamed      int
 	firstUnnamed string
+	copies       int // rows that are the same as one before in every column
+	firstCopy    string
 	clipped      int        // rows that were cut
 	likelyIDs    []likelyID // columns that may be the id, for Notes
 
@@ -281,6 +283,10 @@ func (r *Reader) Notes() []string {
 	}
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
+	}
+	if r.copies > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %s the same as one before in every column, and counted all the same (first in %s)",
+			r.file, words.Plural(r.copies, "row is", "rows are"), r.firstCopy))
 	}
 	if 0 < r.unnamed && r.unnamed < r.rows && r.id != nil {
 		notes = append(notes, fmt.Sprintf("%s: %s no %s: an id is made of the texts (first in %s)", r.file,

@@ -109,7 +109,9 @@ func (r *Reader) setID(row *Row) (err error) {
 	}
 	if row.given == "" {
 		sum := row.TextSum()
-		row.ID, err = r.uniqueID(hex.EncodeToString(sum[:]))
+		if row.ID, err = r.uniqueID(hex.EncodeToString(sum[:])); err == nil {
+			err = r.countCopy(row)
+		}
 		return err
 	}
 	row.ID, err = r.uniqueID(row.given)
@@ -118,6 +120,23 @@ func (r *Reader) setID(row *Row) (err error) {
 	}
 	if r.repeated++; r.repeated == 1 {
 		r.firstRepeat = fmt.Sprintf("%s: %q", r.placeOf(row), row.ID)
+	}
+	return nil
+}
+
+// countCopy counts a row that is the same as one before it in every column.
+func (r *Reader) countCopy(row *Row) error {
+	h := sha256.New()
+	for _, name := range row.Columns() {
+		raw, _ := row.Get(name)
+		_, _ = fmt.Fprintf(h, "%d %s%d %s", len(name), name, len(raw), raw)
+	}
+	n, err := r.ids.Count(idset.Hash(h.Sum(nil)[:16]))
+	if n < 2 || err != nil {
+		return err
+	}
+	if r.copies++; r.copies == 1 {
+		r.firstCopy = r.placeOf(row)
 	}
 	return nil
 }

@@ -26,6 +26,13 @@ func resample[S any](ctx context.Context, metrics []stats.Metric, groups int, o 
 	return &resampled[S]{metrics, groups, values(nil), samples}, err
 }
 
+// of is for a subject that has rows in so many groups.
+func (r *resampled[S]) of(groups int) *resampled[S] {
+	c := *r
+	c.units = groups
+	return &c
+}
+
 // figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.
 func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}

@@ -197,6 +197,7 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 		r.Agreement = append(r.Agreement, agreements(h.Dimension, s.ratings[d])...)
 		r.remarks = append(append(r.remarks, data.describeMisfits(d)...), data.describeConstants(d)...)
 	}
+	r.remarks = append(r.remarks, data.describeFewGroups()...)
 	if s.unrated > 0 {
 		r.remarks = append(r.remarks, words.Plural(s.unrated, "human score is", "human scores are")+
 			" missing (blank, n/a, NA, - or null)")

@@ -43,9 +43,11 @@ func ScoreMetrics() []stats.Metric { return slices.Clone(scoreMetrics) }
 type scoreData struct {
 	*Scores
 	chosen   [][]int // by dimension: rows
-	group    []int   // by row
+	used     int     // rows that some dimension has
+	group    []int   // by row; of a row that none has nothing is asked
 	system   []int
-	groups   int
+	groups   int   // of the rows that are used
+	ofEach   []int // groups by dimension
 	systems  int
 	subjects [][]scoreSubject // by set and dimension
 	averaged [][]int          // by metric: the dimensions that count in averages
@@ -82,16 +84,11 @@ func (s *scoreSubject) values(weight []int32) []float64 {
 }
 
 func newScoreData(s *Scores) *scoreData {
-	data := &scoreData{Scores: s}
-	groups, systems := numbering{}, numbering{}
-	for _, r := range s.rows {
-		data.group, data.system = append(data.group, groups.numberOf(r.group)), append(data.system,
-			systems.numberOf(r.system))
-	}
-	data.groups, data.systems = len(groups), len(systems)
+	data := &scoreData{Scores: s, group: make([]int, len(s.rows)), system: make([]int, len(s.rows))}
 	for d := range s.o.Human {
 		data.chosen = append(data.chosen, data.chooseRows(d))
 	}
+	data.numberRows()
 	for _, set := range s.sets {
 		var subjects []scoreSubject
 		for d := range s.o.Human {
@@ -101,6 +98,41 @@ func newScoreData(s *Scores) *scoreData {
 	}
 	data.chooseAveraged()
 	return data
+}
+
+// numberRows numbers the groups and systems of the rows that figures use: others say nothing of how sure these are.
+func (data *scoreData) numberRows() {
+	groups, systems, used := numbering{}, numbering{}, map[int]bool{}
+	number := func(i int) {
+		data.group[i], data.system[i] = groups.numberOf(data.rows[i].group), systems.numberOf(data.rows[i].system)
+		used[i] = true
+	}
+	for _, rows := range data.chosen {
+		own := map[int]bool{}
+		for _, i := range rows {
+			number(i)
+			own[data.group[i]] = true
+		}
+		data.ofEach = append(data.ofEach, len(own))
+	}
+	if len(data.chosen) == 0 { // the lift needs no human scores
+		for i := range data.rows {
+			number(i)
+		}
+	}
+	data.used, data.groups, data.systems = len(used), len(groups), len(systems)
+}
+
+// describeFewGroups says which dimensions rest on fewer groups than all figures together, and on few.
+func (data *scoreData) describeFewGroups() (lines []string) {
+	for d, h := range data.o.Human {
+		if n := data.ofEach[d]; n < data.groups && len(data.chosen[d]) > 0 {
+			for _, line := range report.RoughIntervals(n) {
+				lines = append(lines, h.Dimension+" has "+line)
+			}
+		}
+	}
+	return lines
 }
 
 // chooseRows lists the rows with a human score in a dimension and a value in every set.
@@ -240,7 +272,7 @@ func (data *scoreData) newReport() *ScoreReport {
 	o := &data.o
 	return &ScoreReport{Taxonomy: o.Taxonomy.ID(), Where: o.Where, Human: map[string][]string{}, Group: o.Intervals.Group,
 		Groups: data.groups, Resamples: o.Intervals.Resamples, Seed: o.Intervals.Seed, Level: stats.Level,
-		Low: o.Low, High: o.High, Systems: data.systems, Rows: len(data.rows), Files: []ScoredFile{},
+		Low: o.Low, High: o.High, Systems: data.systems, Rows: len(data.rows), Used: data.used, Files: []ScoredFile{},
 		input: data.sets[0].file, data: data}
 }
 
@@ -250,7 +282,7 @@ func (data *scoreData) measureFile(at int, figures *resampled[[]setValues]) Scor
 		AveragedBy: map[string]int{}, Reliability: []Reliability{}}
 	for d, h := range data.o.Human {
 		one := data.countRows(set, d)
-		one.Metrics = figures.figures(func(v []setValues) []float64 { return v[at].dimensions[d] })
+		one.Metrics = figures.of(data.ofEach[d]).figures(func(v []setValues) []float64 { return v[at].dimensions[d] })
 		share := data.subjects[at][d].overestimated(data.groups)
 		one.LowRows = int(share.Rows)
 		setShareInterval(one.Metrics, share.ShareInterval)
@@ -320,12 +352,12 @@ func (data *scoreData) countRows(set *scoreSet, d int) DimensionFigures {
 }
 
 func (data *scoreData) measureDifference(figures *resampled[[]setValues]) *ScoreDifference {
-	differences := func(of func(setValues) []float64) map[string]report.Difference {
-		return figures.differences(func(v []setValues) []float64 { return subtract(of(v[1]), of(v[0])) })
+	differences := func(groups int, of func(setValues) []float64) map[string]report.Difference {
+		return figures.of(groups).differences(func(v []setValues) []float64 { return subtract(of(v[1]), of(v[0])) })
 	}
-	r := &ScoreDifference{Average: differences(func(v setValues) []float64 { return v.average })}
+	r := &ScoreDifference{Average: differences(data.groups, func(v setValues) []float64 { return v.average })}
 	for d, h := range data.o.Human {
-		metrics := differences(func(v setValues) []float64 { return v.dimensions[d] })
+		metrics := differences(data.ofEach[d], func(v setValues) []float64 { return v.dimensions[d] })
 		r.Dimensions = append(r.Dimensions, DimensionDifference{h.Dimension, metrics})
 	}
 	return r

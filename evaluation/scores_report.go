@@ -17,7 +17,7 @@ type ScoreReport struct {
 	Where      map[string]string   `json:"where,omitempty"`
 	Human      map[string][]string `json:"human"`           // dimension to columns
 	Group      string              `json:"group,omitempty"` // by which intervals resample; "" is by row
-	Groups     int                 `json:"groups"`
+	Groups     int                 `json:"groups"`          // of the rows that figures use
 	Resamples  int                 `json:"resamples"`
 	Seed       uint64              `json:"seed"`
 	Level      float64             `json:"level"` // of the intervals
@@ -25,6 +25,7 @@ type ScoreReport struct {
 	High       float64             `json:"high"`
 	Systems    int                 `json:"systems"`
 	Rows       int                 `json:"rows"`                // of the first file
+	Used       int                 `json:"used"`                // of these, by figures
 	By         string              `json:"by,omitempty"`        // "mode": Files are the modes of one file
 	Agreement  []Agreement         `json:"agreement,omitempty"` // of people, in dimensions in which several rated a row
 	Lift       []LiftRow           `json:"lift,omitempty"`      // by mode
@@ -140,9 +141,12 @@ func (r *ScoreReport) Report() *report.Report {
 }
 
 func (r *ScoreReport) facts() []string {
-	lines := []string{fmt.Sprintf("%s in %s (%s), %s", words.Plural(r.Rows, "row", "rows"),
-		words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group),
-		words.Plural(r.Systems, "system", "systems"))}
+	rows := words.Plural(r.Rows, "row", "rows")
+	if r.Used < r.Rows {
+		rows += fmt.Sprintf(", of which figures use %d,", r.Used)
+	}
+	lines := []string{fmt.Sprintf("%s in %s (%s), %s", rows, words.Plural(r.Groups, "group", "groups"),
+		describeGroup(r.Group), words.Plural(r.Systems, "system", "systems"))}
 	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
 	}
@@ -164,12 +168,24 @@ func (r *ScoreReport) sections(f *ScoredFile) []report.Section {
 		{Title: "instances in " + name, Table: f.table(0, firstSystemMetric)}}
 	if r.Systems >= fewestSystems {
 		sections = append(sections, report.Section{Title: fmt.Sprintf("means of %d systems in %s", r.Systems, name),
-			Table: f.table(firstSystemMetric, len(scoreMetrics))})
+			Notes: fewSystems(r.Systems), Table: f.table(firstSystemMetric, len(scoreMetrics))})
 	}
 	if len(f.Reliability) > 0 {
 		sections = append(sections, report.Section{Title: "repeats in " + name, Table: repeatTable(f.Reliability)})
 	}
 	return sections
+}
+
+// fewSystems says how often so many systems come in one order, or its reverse, by chance.
+func fewSystems(n int) []string {
+	orders := 1
+	for i := 2; i <= n; i++ {
+		if orders *= i; orders > 40 { // 2 / 40 is 5 %
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%d systems come in the same order, or its reverse, by chance in %d of %d cases; the intervals are "+
+		"of these systems on other rows, not of other systems", n, 2, orders)}
 }
 
 func (f *ScoredFile) notes() (notes []string) {

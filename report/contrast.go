@@ -24,6 +24,7 @@ type Contrast struct {
 	Paired bool   `json:"paired,omitempty"` // rows for the same input were compared with each other
 
 	column, system, than int
+	pairs                int // where Paired
 }
 
 // isSettled tells whether the difference is taken for one.
@@ -138,6 +139,11 @@ func (s *Stats) contrastSection() Section {
 	}
 	for _, d := range s.Differences {
 		name, text, interval := s.contrastTexts(&d)
+		if d.Paired && (!several || d.isSettled()) {
+			name += fmt.Sprintf(" (%d pairs)", d.pairs)
+			out.Notes = append(out.Notes, "pairs are rows for the same input; other rows are left out there, so that the difference "+
+				"need not be that of the shares above")
+		}
 		switch {
 		case several && !d.isSettled():
 			continue

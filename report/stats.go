@@ -3,11 +3,13 @@ package report
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -343,8 +345,15 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		return nil, t.rows.NothingToShow(s.All.Rows)
 	}
 	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
-	if column := t.hints.find(); column != "" && t.o.By == "" && s.By == "" {
-		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by --by " + column}})
+	if columns := t.hints.find(); len(columns) > 0 && t.o.By == "" && s.By == "" {
+		for i, c := range columns {
+			columns[i] = "--by " + words.Quote(c)
+		}
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by " +
+			strings.Join(columns, " or ")}})
+	}
+	if alike := s.alikeSystems(); alike != "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
 	}
 	s.Rejected = len(t.rows.faults)
 	t.computeShares()
@@ -360,6 +369,20 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.All.publish(s.columns)
 	return s, nil
+}
+
+// alikeSystems names two systems whose names differ in case and space alone; "" where there are none.
+func (s *Stats) alikeSystems() string {
+	seen := map[string]string{}
+	for _, sys := range s.Systems {
+		plain := strings.Join(strings.Fields(strings.ToLower(sys.Name)), " ")
+		if other, ok := seen[plain]; ok {
+			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in the file",
+				words.Printable(other), words.Printable(sys.Name))
+		}
+		seen[plain] = sys.Name
+	}
+	return ""
 }
 
 // Warnings say what the figures leave out.

@@ -226,6 +226,9 @@ func (s *Stats) matrixSection(columns []int) Section {
 	switch s.columns[columns[0]].kind {
 	case kindLabel:
 		section.Title = "Share of the tagged rows without error, and with each error, in %"
+		if slices.ContainsFunc(columns, func(c int) bool { return s.columns[c].kind == kindScore }) {
+			section.Title += "; scores are means on their own scale"
+		}
 	case kindScore:
 		section.Title = "Mean scores"
 	default:

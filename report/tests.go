@@ -224,7 +224,7 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
-	d.Difference, d.Paired, d.Rows = of, true, int(paired.Rows)
+	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(paired.Rows), int(paired.Rows)
 	return d
 }
 
