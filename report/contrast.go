@@ -139,7 +139,7 @@ func (s *Stats) contrastSection() Section {
 	}
 	for _, d := range s.Differences {
 		name, text, interval := s.contrastTexts(&d)
-		if d.Paired && (!several || d.isSettled()) {
+		if s.leavesRowsOut(&d) && (!several || d.isSettled()) {
 			name += fmt.Sprintf(" (%d pairs)", d.pairs)
 			out.Notes = append(out.Notes, "pairs are rows for the same input; other rows are left out there, so that the difference "+
 				"need not be that of the shares above")
@@ -165,6 +165,12 @@ func (s *Stats) contrastSection() Section {
 		out.Notes = append(out.Notes, fmt.Sprintf("and %d more: --json", more))
 	}
 	return out
+}
+
+// leavesRowsOut tells whether a difference is of pairs, and some rows have no partner.
+func (s *Stats) leavesRowsOut(d *Contrast) bool {
+	a, b := s.Systems[d.system].cells[d.column].sums, s.Systems[d.than].cells[d.column].sums
+	return d.Paired && float64(d.pairs) < max(a.Rows, b.Rows)
 }
 
 // contrastTexts are a difference's column, value and interval in tables.

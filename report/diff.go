@@ -63,6 +63,8 @@ type Side struct {
 	Only         int      `json:"only"`     // rows without a partner
 	OnlyExamples []string `json:"only_examples"`
 	Rejected     int      `json:"rejected"` // lines that are no rows
+
+	id []string // columns that the user named for ids
 }
 
 // LabelDiff is what changed for one error type, or for the rows without any.
@@ -128,7 +130,7 @@ func NewComparison(o DiffOptions) *Comparison {
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
-		side.Models, side.OnlyExamples = []string{}, []string{}
+		side.Models, side.OnlyExamples, side.id = []string{}, []string{}, o.ID
 	}
 	c.diff.WithoutError = newLabelDiff("without error", "")
 	for _, y := range s.labels {

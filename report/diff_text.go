@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/erreval/erreval/internal/words"
 )
@@ -57,7 +58,13 @@ func clipText(text string) string {
 }
 
 // showing is the command that shows a row of the file.
-func (s *Side) showing() string { return fmt.Sprintf("erreval show %s --id ID", words.Quote(s.File)) }
+func (s *Side) showing() string {
+	text := fmt.Sprintf("erreval show %s --id ID", words.Quote(s.File))
+	if s.id != nil {
+		text += " --id-column " + words.Quote(strings.Join(s.id, ","))
+	}
+	return text
+}
 
 func (s *Side) describe(name string) string {
 	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))

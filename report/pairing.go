@@ -63,7 +63,7 @@ func (p *Pairing) Notes(a, b string) []string {
 
 func (p *Pairing) advice() string {
 	if len(p.Would) > 0 {
-		return fmt.Sprintf("--id %s would pair them", strings.Join(p.Would, ","))
+		return fmt.Sprintf("--id %s would pair nearly all rows", words.Quote(strings.Join(p.Would, ",")))
 	}
 	return "no column that both files have would pair them: give rows of the same input the same value in a column, " +
 		"and name it with --id COLUMN"

@@ -31,13 +31,34 @@ const noIteration = "no iteration was trained yet"
 func (w *Workspace) History() (*History, error) {
 	all, current, err := w.allMetrics()
 	s := &Status{Batches: []BatchStatus{}}
-	err = errors.Join(err, w.lookAtBatches(s))
+	err = errors.Join(err, w.lookAtBatches(s), w.countHits(s.Batches))
 	h := &History{Taxonomy: w.Taxonomy.ID(), Current: current, Batches: s.Batches, of: w.Taxonomy,
 		Iterations: append([]*Metrics{}, all...)} // never null
 	if err == nil && len(all)+len(s.Batches) == 0 {
 		err = fmt.Errorf("%s: %s; see what comes next: erreval refine status %[1]s", words.Quote(w.Dir), noIteration)
 	}
 	return h, err
+}
+
+// countHits counts in merged batches how often the identifier that chose them was right.
+func (w *Workspace) countHits(batches []BatchStatus) error {
+	for i := range batches {
+		b := &batches[i]
+		if !b.Merged {
+			continue
+		}
+		f, err := w.OpenBatch(b.ID)
+		if err != nil {
+			return err
+		}
+		e, err := f.Earlier()
+		if err != nil {
+			return err
+		}
+		chosen, random := f.Hits(e)
+		b.Chosen, b.Random = &chosen, &random
+	}
+	return nil
 }
 
 // Report puts the figures into tables.
@@ -48,6 +69,9 @@ func (h *History) Report() *report.Report {
 	}
 	if slices.ContainsFunc(h.Batches, func(b BatchStatus) bool { return b.Agreement != nil }) {
 		out.Sections = append(out.Sections, h.agreement())
+	}
+	if slices.ContainsFunc(h.Batches, func(b BatchStatus) bool { return b.Merged }) {
+		out.Sections = append(out.Sections, h.hits())
 	}
 	if len(h.Iterations) == 0 {
 		out.Facts = []string{noIteration}
@@ -118,6 +142,20 @@ func (h *History) agreement() report.Section {
 		if a := b.Agreement; a != nil {
 			s.Table.Rows = append(s.Table.Rows, []any{b.ID, a.Items, (100 * report.Number(a.Exact)).As("%.1f"),
 				figure(a.Alpha), figure(a.Jaccard)})
+		}
+	}
+	return s
+}
+
+// hits are a table of how often the identifier was right.
+func (h *History) hits() report.Section {
+	s := report.Section{Title: "Rows for which the identifier had found just the labels that were decided", Notes: []string{
+		"Chosen rows are those of which it was unsure, or which models contradict: it is right more often in the pool. Only " +
+			"the random slice stands for the pool."},
+		Table: report.NewTable("Batch", "Chosen rows", "Right", "Random slice", "Right")}
+	for _, b := range h.Batches {
+		if b.Merged {
+			s.Table.Rows = append(s.Table.Rows, []any{b.ID, b.Chosen.Rows, b.Chosen.Same, b.Random.Rows, b.Random.Same})
 		}
 	}
 	return s

@@ -59,6 +59,9 @@ type BatchStatus struct {
 	Dropped   int            `json:"dropped"`   // items left out for good at the last merge
 	// of the last merge; nil without an item that two answered
 	Agreement *review.Agreement `json:"agreement,omitempty"`
+	// how often the identifier was right, of the rows chosen and of the random slice; nil before a merge, and in Status
+	Chosen *review.Hits `json:"chosen,omitempty"`
+	Random *review.Hits `json:"random,omitempty"`
 	Exported
 	Deciding
 }

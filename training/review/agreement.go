@@ -32,6 +32,31 @@ type LabelAgreement struct {
 	Kappa *float64 `json:"kappa,omitempty"` // Cohen's; of two reviewers, on the items that both decided
 }
 
+// Hits count the rows for which the identifier had proposed just the labels that were decided.
+type Hits struct {
+	Rows int `json:"rows"` // decided ones
+	Same int `json:"same"`
+}
+
+// Hits are those of the rows that were chosen, where the identifier does worse than on others, and of the random slice.
+func (f *Frozen) Hits(e *Earlier) (chosen, random Hits) {
+	for _, it := range f.All {
+		labels, decided := e.Decided[it.ItemID]
+		if !decided || it.Proposed == nil || it.ControlOf != "" {
+			continue
+		}
+		to := &chosen
+		if it.Reason == Random {
+			to = &random
+		}
+		to.Rows++
+		if slices.Equal(slices.Sorted(slices.Values(labels)), slices.Sorted(slices.Values(it.Proposed.Labels))) {
+			to.Same++
+		}
+	}
+	return chosen, random
+}
+
 // agreement is nil without an item that two decided.
 func (f *Frozen) agreement(byItem map[string][]Answer) *Agreement {
 	var units [][]Answer
