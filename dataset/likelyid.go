@@ -33,6 +33,14 @@ func (r *Reader) findLikelyIDs(first *Row) {
 	}
 }
 
+// LikelyID is the first of some columns that looks like an id by its name; "" where none does.
+func LikelyID(columns []string) string {
+	if i := slices.IndexFunc(columns, namesID); i >= 0 {
+		return columns[i]
+	}
+	return ""
+}
+
 // idWords are the last words of the names of columns that hold an id, besides compounds such as Zeilennummer.
 var idWords = strings.Fields("id nr no num number numero número numéro index idx key uuid guid n°")
 

@@ -292,7 +292,7 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%s: %s no %s: an id is made of the texts (first in %s)", r.file,
 			words.Plural(r.unnamed, "row has", "rows have"), strings.Join(r.id, " and no "), r.firstUnnamed))
 	}
-	if len(r.likelyIDs) > 0 && r.rows > 1 {
+	if len(r.likelyIDs) > 0 && r.rows > 1 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.likelyIDNote())
 	}
 	if note := r.oneWordNote(); note != "" {

@@ -394,3 +394,59 @@ func TestLiftOfOneGroup(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestScoresOfFewGroups: groups and systems are those of the rows that people rated, in each dimension by itself; rows
+// without a rating change no interval.
+func TestScoresOfFewGroups(t *testing.T) {
+	o := DefaultScoreOptions(questions(t))
+	o.Human = []HumanScores{{"fluency", []string{"h"}}, {"clarity", []string{"c"}}}
+	var lines, few []string
+	for i := range 30 {
+		line := fmt.Sprintf(`{"id":"%d","q":"%d","p":"P%d","system":"s%d","scores":{"fluency":{"value":%d},"clarity":{"value":%d}}`,
+			i, i, i, i%3, 1+i%3, 1+i%2)
+		switch {
+		case i < 4:
+			line += fmt.Sprintf(`,"h":%d,"c":%d`, 1+i/2, 1+i%2)
+		case i < 8:
+			line += fmt.Sprintf(`,"h":%d`, 1+i%3)
+		}
+		if lines = append(lines, line+"}"); i < 8 {
+			few = append(few, line+"}")
+		}
+	}
+	all, err := measureScores(t, o, strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := measureScores(t, o, strings.Join(few, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.Rows != 30 || all.Used != 8 || all.Groups != 8 {
+		t.Errorf("%d rows, %d used, %d groups", all.Rows, all.Used, all.Groups)
+	}
+	for d := range o.Human {
+		got, want := all.Files[0].Dimensions[d].Metrics, some.Files[0].Dimensions[d].Metrics
+		for key := range want {
+			if a, b := numbers(got, key), numbers(want, key); a != b {
+				t.Errorf("%s of dimension %d: %s among rows that nobody rated, %s alone", key, d, a, b)
+			}
+		}
+	}
+	text := strings.Join(all.Report().Facts, "\n")
+	for _, want := range []string{"30 rows, of which figures use 8, in 8 groups", "only 8 groups", "clarity has only 4 groups"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// By hand: 3 systems have 6 orders, of which one is the same and one its reverse; of 5, 2 in 120 are too few to say.
+func TestFewSystems(t *testing.T) {
+	if got := fewSystems(3); len(got) != 1 || !strings.Contains(got[0], "2 of 6 cases") {
+		t.Error(got)
+	}
+	if got := fewSystems(5); got != nil {
+		t.Error(got)
+	}
+}

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // LabelOptions say how labels are measured.
 type LabelOptions struct {
 	Taxonomy   *taxonomy.Taxonomy
+	Column     string            // of the gold labels; "" is dataset.ColumnLabels
 	Where      map[string]string // column to the value that gold rows must have there
 	MinSupport int               // macro averages take labels with at least so many gold rows
 	Confusion  bool              // also count what was predicted instead of each gold label
@@ -34,6 +36,8 @@ func DefaultLabelOptions(t *taxonomy.Taxonomy) LabelOptions {
 	o.Intervals.Group = t.GroupField()
 	return o
 }
+
+func (o *LabelOptions) column() string { return cmp.Or(o.Column, dataset.ColumnLabels) }
 
 // Validate finds the first option that is wrong: an *OptionError.
 func (o *LabelOptions) Validate() error {
@@ -64,7 +68,7 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 	return &Labels{o: o}, nil
 }
 
-// ReadGold reads the file with the gold labels (column "labels"). read gives its rows until io.EOF, as a dataset.Reader
+// ReadGold reads the file with the gold labels. read gives its rows until io.EOF, as a dataset.Reader
 // does; file is its name in the report and in errors. ReadGold counts rows without gold labels and leaves them out. It
 // is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
@@ -75,7 +79,7 @@ func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*datase
 	}
 	g.counts.Gold, g.counts.Rejected = len(g.rows), len(g.faults)
 	l.gold = g
-	return g.checkRows()
+	return g.checkRows(l.o.column())
 }
 
 // ReadPredictions reads a file with predicted labels (column "diagnosis"), as ReadGold does. Call it after ReadGold: it

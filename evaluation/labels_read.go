@@ -103,9 +103,15 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 		g.counts.Filtered++
 		return nil, nil
 	}
-	if raw, ok := r.Get(dataset.ColumnLabels); !ok || string(raw) == "null" {
+	raw, ok := r.Get(o.column())
+	if !ok || string(raw) == "null" {
 		g.counts.Unlabelled++
 		return nil, nil
+	}
+	if o.column() != dataset.ColumnLabels {
+		if err := r.Set(dataset.ColumnLabels, raw); err != nil {
+			return nil, err
+		}
 	}
 	labels, err := r.Labels(o.Taxonomy)
 	if err != nil {
@@ -127,13 +133,13 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 }
 
 // checkRows is an error if there are no gold rows. It says why.
-func (g *goldSet) checkRows() error {
+func (g *goldSet) checkRows(column string) error {
 	switch {
 	case len(g.rows) > 0:
 		return nil
 	case g.counts.Unlabelled > 0:
-		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; give --gold FILE",
-			g.file, g.counts.Unlabelled, dataset.ColumnLabels)
+		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; name it with --gold-labels COLUMN, or give "+
+			"--gold FILE", g.file, g.counts.Unlabelled, column)
 	case g.counts.Filtered > 0:
 		return g.filter.NoMatch(g.file)
 	case len(g.faults) > 0:

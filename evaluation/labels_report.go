@@ -200,8 +200,8 @@ func (r *LabelReport) Unscored(one *LabelledFile) []string {
 			parts = append(parts, m.Name+" "+v.Text("%.3f"))
 		}
 	}
-	return []string{fmt.Sprintf("with the %d rows without prediction as wrong: %s",
-		one.Counts.unscored(), strings.Join(parts, ", "))}
+	return []string{fmt.Sprintf("with %s without prediction as wrong: %s",
+		words.Plural(one.Counts.unscored(), "row", "rows"), strings.Join(parts, ", "))}
 }
 
 func labelTable(labels []LabelFigures) report.Table {

@@ -187,7 +187,9 @@ func (data *scoreData) describeMisfits(d int) (lines []string) {
 		return nil
 	}
 	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
-		id := func(score float64) string { return data.rows[data.chosen[d][slices.Index(human, score)]].id }
+		id := func(score float64) string {
+			return report.ShortID(data.rows[data.chosen[d][slices.Index(human, score)]].id)
+		}
 		lines = append(lines, fmt.Sprintf("human scores of %s are %g (row %s) to %g (row %s), its scale is 1 to %d: another "+
 			"scale leaves the correlations as they are, a typing error does not; for overestimated set --low and --high", key,
 			least, id(least), most, id(most), top))

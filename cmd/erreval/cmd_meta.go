@@ -2,13 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/app/comparing"
@@ -63,7 +66,8 @@ func metaCommand(e *env) *cli.Command {
 
 func metaFlags() []cli.Flag {
 	return append(rowFlags(), recordedTaxonomyFlag("PRED"),
-		&cli.StringFlag{Name: "gold", Usage: "`FILE` whose column labels holds the gold labels (default: PRED itself)"},
+		&cli.StringFlag{Name: "gold", Usage: "`FILE` with gold labels, joined by id; its rows need no texts (default: PRED itself)"},
+		&cli.StringFlag{Name: "gold-labels", Value: dataset.ColumnLabels, Usage: "its `COLUMN` of labels"},
 		whereFlag("gold rows"), goldByFlag("micro F1"), groupFlag(),
 		&cli.StringFlag{Name: "auc",
 			Usage: "boolean gold `COLUMN`; adds the area under the ROC curve of P(no error) against it"},
@@ -92,12 +96,12 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	}
 	labels, err := evaluation.NewLabels(evaluation.LabelOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Verdict: ctx.String("auc"), MinSupport: ctx.Int("min-support"), Confusion: ctx.Bool("confusion"),
-		By:        ctx.String("by"),
+		By: ctx.String("by"), Column: ctx.String("gold-labels"),
 		Intervals: readIntervals(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
 	}
-	if err := look.Read(ctx.Context, e.Process, gold, labels.ReadGold); err != nil {
+	if err := look.readGold(ctx, e, gold, labels); err != nil {
 		return err
 	}
 	if err := look.readAll(ctx, e, labels.ReadPredictions); err != nil {
@@ -108,6 +112,27 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 		return err
 	}
 	return look.printRows(e, r)
+}
+
+// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file with
+// predictions that have their ids.
+func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
+	err := o.Read(ctx.Context, e.Process, gold, labels.ReadGold)
+	if !run.LacksColumns(err) || gold == o.paths[0] {
+		return err
+	}
+	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
+	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
+	joined, err := o.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
+	if err != nil {
+		return err
+	}
+	of := *o
+	of.Joined = joined
+	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
+		return labels.ReadGold(ctx, gold, read)
+	}
+	return errors.Join(of.Read(ctx.Context, e.Process, o.paths[0], take), of.checkJoined(e))
 }
 
 const metaScoresDescription = `Scores (column scores.<dimension>) against columns with people's scores; several columns of one

@@ -20,6 +20,7 @@ import (
 type Joined struct {
 	File    string
 	columns []string
+	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
 	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
 	ids     []string                     // in the file's order
 	found   map[string]bool
@@ -27,6 +28,7 @@ type Joined struct {
 	ended   bool   // the rows that get the columns were read to their end
 
 	check func(json.RawMessage) error // what it says goes on behind the column's name
+	may   map[string]bool             // columns that the file need not have
 	all   []string                    // the columns of the first row
 	there map[string]bool
 	lines map[string]int // by id
@@ -38,10 +40,14 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{}}
 }
 
-// ReadJoined reads columns of a file by the ids of its rows. A row without an id, and a second one of an id, are errors
-// with the place.
-func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string) (*Joined, error) {
-	j := newJoined(file, columns, func(json.RawMessage) error { return nil })
+// ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
+// and a second one of an id, are errors with the place.
+func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string, may ...string) (*Joined, error) {
+	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
+	j.may = map[string]bool{}
+	for _, name := range may {
+		j.may[name] = true
+	}
 	return j, in.readJoined(ctx, p, j, j.addRow)
 }
 
@@ -57,8 +63,13 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 	case len(j.rows) == 0:
 		return fmt.Errorf("%s: there are no rows", j.File)
 	}
+	if j.id != "" {
+		p.Note([]string{fmt.Sprintf("%s: no column %q; taking %q for it, and for the rows that or what looks "+
+			"like an id (--id COLUMN names another)",
+			j.File, dataset.ColumnID, j.id)})
+	}
 	for _, name := range j.columns {
-		if !j.there[name] {
+		if !j.there[name] && !j.may[name] {
 			return fmt.Errorf("%s: no column %q; the columns are %s", j.File, name, strings.Join(j.all, ", "))
 		}
 	}
@@ -69,9 +80,10 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 func (j *Joined) addRow(row *dataset.Row) error {
 	if j.all == nil {
 		j.all = row.Columns()
+		j.findID(row)
 	}
-	id := row.GivenID()
-	if err := checkJoinedID(row, j.lines[id]); err != nil {
+	id := j.idOf(row)
+	if err := checkJoinedID(row, id, j.lines[id]); err != nil {
 		return err
 	}
 	values := make([]json.RawMessage, len(j.columns))
@@ -90,9 +102,36 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	return nil
 }
 
+// findID takes a column that looks like an id, where the first row of the file has none.
+func (j *Joined) findID(first *dataset.Row) {
+	if first.GivenID() != "" {
+		return
+	}
+	columns := first.Columns()
+	isItem := func(name string) bool { return slices.Contains(itemNames, simpleName(name)) }
+	if j.id = dataset.LikelyID(columns); j.id == "" && slices.ContainsFunc(columns, isItem) {
+		j.id = columns[slices.IndexFunc(columns, isItem)]
+	}
+}
+
+// idOf is the id that a row has, here or in the other file, or what the column that looks like one says; "" is none.
+func (j *Joined) idOf(row *dataset.Row) string {
+	if given := row.GivenID(); given != "" || j.id == "" {
+		return given
+	}
+	raw, ok := row.Get(j.id)
+	if !ok {
+		raw, ok = row.Get(dataset.LikelyID(row.Columns()))
+	}
+	if !ok || string(raw) == "null" {
+		return ""
+	}
+	return dataset.PlainText(raw)
+}
+
 // checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none.
-func checkJoinedID(row *dataset.Row, other int) error {
-	switch id := row.GivenID(); {
+func checkJoinedID(row *dataset.Row, id string, other int) error {
+	switch {
 	case id == "":
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names")
@@ -110,11 +149,11 @@ func WithoutFields(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 
 // set gives a row the columns of its partner.
 func (j *Joined) set(row *dataset.Row) error {
-	id := cmp.Or(row.GivenID(), row.ID)
+	id := cmp.Or(j.idOf(row), row.ID)
 	values, there := j.rows[id]
 	if !there {
 		j.asked = cmp.Or(j.asked, id)
-		return nil
+		return j.clear(row)
 	}
 	j.found[id] = true
 	for i, raw := range values {
@@ -126,6 +165,16 @@ func (j *Joined) set(row *dataset.Row) error {
 		}
 	}
 	return nil
+}
+
+// clear takes from a row without a partner what it has in columns of the file: it is not what the file says.
+func (j *Joined) clear(row *dataset.Row) (err error) {
+	for _, name := range j.columns {
+		if _, has := row.Get(name); has && j.there[name] {
+			err = errors.Join(err, row.Set(name, nil))
+		}
+	}
+	return err
 }
 
 // shownAlone is how many ids of rows without a partner are named.

@@ -89,6 +89,9 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 		if ratings == nil {
 			return j.addRow(row)
 		}
+		if j.all == nil && ratings.item == "" {
+			j.findID(row)
+		}
 		j.all = all
 		return ratings.add(j, row)
 	})
@@ -116,7 +119,7 @@ func (r *Ratings) chooseID(first *dataset.Row, named bool) {
 
 // add adds a rating to those of its row.
 func (r *Ratings) add(j *Joined, row *dataset.Row) error {
-	id, name, who, err := r.whose(row)
+	id, name, who, err := r.whose(j, row)
 	if err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func (r *Ratings) add(j *Joined, row *dataset.Row) error {
 }
 
 // whose rating of what a row is.
-func (r *Ratings) whose(row *dataset.Row) (id, dimension, who string, err error) {
+func (r *Ratings) whose(j *Joined, row *dataset.Row) (id, dimension, who string, err error) {
 	text := func(column string) (string, error) {
 		raw, _ := row.Get(column)
 		text := strings.TrimSpace(dataset.PlainText(raw))
@@ -154,7 +157,8 @@ func (r *Ratings) whose(row *dataset.Row) (id, dimension, who string, err error)
 		return text, nil
 	}
 	if r.item == "" {
-		id, err = row.GivenID(), checkJoinedID(row, 0)
+		id = j.idOf(row)
+		err = checkJoinedID(row, id, 0)
 	} else {
 		id, err = text(r.item)
 	}
