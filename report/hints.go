@@ -16,14 +16,15 @@ const (
 	mostNamed     = 3  // columns of unusual names that are named
 )
 
-// hints finds columns that may tell systems apart where none is called "system": one of another usual name with some
+// Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
 // values, else those with few short ones.
-type hints struct {
+type Hints struct {
 	columns map[string]map[string]bool // of the first row, to their values, one more than mostHinted at most
 	rows    int
 }
 
-func (h *hints) add(row *dataset.Row) {
+// Add looks at a row.
+func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
 		h.columns = map[string]map[string]bool{}
 		for _, name := range row.Columns() {
@@ -49,21 +50,26 @@ func MayNameSystems(column string) bool {
 	return slices.Contains([]string{"model", "system", "generator", "run"}, usual)
 }
 
-// find gives the column of a usual name with the most values, or a few others; none without any.
-func (h *hints) find() (columns []string) {
-	usual, most := "", 0
+// Usual is the column of a usual name with the most values; "" without any.
+func (h *Hints) Usual() (column string) {
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
-		n, named := len(h.columns[name]), MayNameSystems(name)
-		switch {
-		case n < 2 || n > mostHinted:
-		case named && n > most:
-			usual, most = name, n
-		case !named && n*leastHinted <= h.rows && !hasNumbers(h.columns[name]):
-			columns = append(columns, name)
+		if n := len(h.columns[name]); MayNameSystems(name) && 2 <= n && n <= mostHinted && n > len(h.columns[column]) {
+			column = name
 		}
 	}
-	if usual != "" {
+	return column
+}
+
+// find gives that column, else a few others; none without any.
+func (h *Hints) find() (columns []string) {
+	if usual := h.Usual(); usual != "" {
 		return []string{usual}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
+		n := len(h.columns[name])
+		if 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
+			columns = append(columns, name)
+		}
 	}
 	return columns[:min(len(columns), mostNamed)]
 }

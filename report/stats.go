@@ -150,7 +150,7 @@ type Tally struct {
 	scheme  scheme
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
-	hints   hints
+	hints   Hints
 	systems map[string]int
 	at      map[[2]string]int // column by kind and name, of an issue by its id
 	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
@@ -193,7 +193,7 @@ func (t *Tally) columnOf(kind, id string) int {
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		if t.o.By == "" && !t.named {
-			t.hints.add(row)
+			t.hints.Add(row)
 		}
 		system, err := t.systemOf(row, file)
 		if err != nil {

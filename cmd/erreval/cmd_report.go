@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/app/reporting"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
@@ -179,7 +178,6 @@ func checkReport(out string, inputs []string, overwrite bool) error {
 type viewed struct {
 	index   *view.Index
 	catalog *view.Catalog // with sections
-	system  string        // the facet of systems
 }
 
 // openViewed reads files, and works out what does not follow filters. What is made of many rows stays in a folder, and
@@ -192,7 +190,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if err != nil {
 		return nil, err
 	}
-	o := view.Options{Title: ctx.String("title"), CacheDir: cache}
+	o := view.Options{Title: ctx.String("title"), CacheDir: cache, System: ctx.String("by")}
 	var given *taxonomy.Taxonomy
 	if ctx.String("taxonomy") != "" || len(ctx.StringSlice("map")) > 0 {
 		if given, err = taxonomyOf(ctx.String("taxonomy"), paths, openTask); err != nil {
@@ -218,7 +216,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		return nil, errors.Join(err, index.Close())
 	}
 	v := &viewed{index: index}
-	if v.system, err = reporting.SystemFacet(index, ctx.String("by")); err != nil {
+	if err = reporting.CheckSystem(index, o.System); err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
 	so := reporting.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
@@ -239,9 +237,6 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	}
 	if v.catalog, err = reporting.Complete(ctx.Context, so); err != nil {
 		return nil, errors.Join(err, index.Close())
-	}
-	if v.system != dataset.ColumnSystem {
-		v.catalog.By = v.system
 	}
 	return v, nil
 }
@@ -332,7 +327,7 @@ func readHuman(columns []string, t *taxonomy.Taxonomy, o *reporting.Options) err
 
 // writeFigures writes the report as Markdown or JSON.
 func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format string) error {
-	figures, err := reporting.ComputeFigures(ctx, v.index, v.system)
+	figures, err := reporting.ComputeFigures(ctx, v.index)
 	if err != nil {
 		return err
 	}
@@ -352,7 +347,7 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 	if data.Rows, data.Catalog.Sample, err = v.index.Columns(ctx, sample, seed); err != nil {
 		return err
 	}
-	if data.Answers, err = reporting.Answers(ctx, v.index, v.system); err != nil {
+	if data.Answers, err = reporting.Answers(ctx, v.index); err != nil {
 		return err
 	}
 	records := data.Rows.Records
@@ -361,7 +356,7 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 	if err != nil {
 		return err
 	}
-	figures, err := reporting.ComputeFigures(ctx, v.index, v.system)
+	figures, err := reporting.ComputeFigures(ctx, v.index)
 	if err != nil {
 		return err
 	}

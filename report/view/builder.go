@@ -1,15 +1,18 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -22,10 +25,11 @@ const (
 
 // builder makes an index of rows in order.
 type builder struct {
-	o    *Options
-	key  string
-	task *taxonomy.Taxonomy
-	file *file
+	o      *Options
+	system string // column
+	key    string
+	task   *taxonomy.Taxonomy
+	file   *file
 
 	meta     meta
 	sources  []*source
@@ -137,12 +141,46 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 		return nil, err
 	}
 	c.Notes = append(c.Notes, said...)
+	if b.system, err = b.findSystem(ctx); err != nil {
+		return nil, err
+	}
 	for i, s := range b.sources {
 		if err := b.readSource(ctx, s, i); err != nil {
 			return nil, err
 		}
 	}
 	return b.finish(ctx)
+}
+
+// hintRows are read of each source to find the column that names systems.
+const hintRows = 2000
+
+// findSystem is the column that names systems.
+func (b *builder) findSystem(ctx context.Context) (string, error) {
+	has := func(is func(column string) bool) bool {
+		return slices.ContainsFunc(b.sources, func(s *source) bool {
+			return s.first != nil && slices.ContainsFunc(s.first.Columns(), is)
+		})
+	}
+	isSystem := func(column string) bool { return column == dataset.ColumnSystem }
+	if b.o.System != "" || has(isSystem) || !has(report.MayNameSystems) {
+		return cmp.Or(b.o.System, dataset.ColumnSystem), nil
+	}
+	var hints report.Hints
+	for _, s := range b.sources {
+		rows, enough := 0, errors.New("enough")
+		err := s.each(ctx, b.o, func(row *dataset.Row) error {
+			hints.Add(row)
+			if rows++; rows == hintRows {
+				return enough
+			}
+			return nil
+		}, dataset.Skip)
+		if err != nil && !errors.Is(err, enough) {
+			return "", err
+		}
+	}
+	return cmp.Or(hints.Usual(), dataset.ColumnSystem), nil
 }
 
 // readSource reads a run's rows: one goroutine reads, others prepare, and one adds them in order.
@@ -158,7 +196,7 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 		return b.sendRows(ctx, s, func(rows []*dataset.Row) error {
 			done := make(chan []*prepared, 1)
 			group.Go(func() error {
-				all, err := newPreparer(b.task, s.columns, s.idColumns(b.o), n).prepareAll(rows)
+				all, err := newPreparer(b.task, s.columns, s.idColumns(b.o), b.system, n).prepareAll(rows)
 				done <- all
 				return err
 			})

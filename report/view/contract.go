@@ -32,7 +32,6 @@ type Catalog struct {
 	Runs     []Run     `json:"runs"`
 	Fields   []Field   `json:"fields"`
 	Facets   []Facet   `json:"facets"`
-	By       string    `json:"by,omitempty"` // the facet that tells systems apart, where it is not "system"
 	Measures []Measure `json:"measures"`
 	Sections []Section `json:"sections"`
 	Notes    []string  `json:"notes"` // what was left out, one line each

@@ -20,6 +20,7 @@ func (b *builder) makeFacets() {
 	for _, f := range b.facets {
 		name, isColumn := strings.CutPrefix(f.key, prefixColumn)
 		switch {
+		case isColumn && name == b.system && b.isOffered(f): // it is that of systems
 		case b.isOffered(f):
 			out := b.describeFacet(f)
 			f.setPlaces(&out)
@@ -111,6 +112,9 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 		facetLabel: "Error", facetGold: "Gold label", facetIssue: "Issue", facetUnscored: "Unscored",
 		facetTruncated: "Not read whole",
 		facetNotJudged: "Not judged"}[f.key]
+	if f.key == facetSystem && b.system != dataset.ColumnSystem {
+		out.Title = b.system
+	}
 	switch f.key {
 	case facetLabel, facetGold:
 		out.Multi = true

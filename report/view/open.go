@@ -15,6 +15,8 @@ type Options struct {
 	Taxonomy *taxonomy.Taxonomy // of the rows; nil takes that of the records, or a built-in one that has their columns
 	Columns  map[string]string  // field to the column that holds it, as of dataset.Options.Map
 	ID       []string           // columns of the id, as of dataset.Options.ID
+	// System is the column that names systems; "" is dataset.ColumnSystem, or where no file has that one of a usual name
+	System string
 	Title    string             // of the catalogue; "" is the runs' names
 	Build    string             // of the program; "" is the running one
 	// Thresholds are those of the model (name@version), for records that do not say theirs; nil knows none.

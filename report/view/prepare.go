@@ -94,16 +94,18 @@ type preparer struct {
 	task    *taxonomy.Taxonomy // nil: the rows are read without
 	columns map[string]string  // field to column
 	run     int
+	system  string          // column
 	own     map[string]bool // columns that are no others
 	noError string
 	out     bytes.Buffer
 	writer  *dataset.Writer
 }
 
-func newPreparer(task *taxonomy.Taxonomy, columns map[string]string, id []string, run int) *preparer {
-	p := &preparer{task: task, columns: columns, run: run, noError: noError, own: map[string]bool{}}
+func newPreparer(task *taxonomy.Taxonomy, columns map[string]string, id []string, system string, run int) *preparer {
+	p := &preparer{task: task, columns: columns, run: run, system: system, noError: noError, own: map[string]bool{}}
 	p.writer = dataset.NewWriter(&p.out)
-	for _, name := range []string{dataset.ColumnID, dataset.ColumnSystem, dataset.ColumnLabels, dataset.ColumnDiagnosis,
+	p.own[dataset.ColumnSystem] = system == dataset.ColumnSystem
+	for _, name := range []string{dataset.ColumnID, dataset.ColumnLabels, dataset.ColumnDiagnosis,
 		dataset.ColumnScores, issues.Column, verdicts.Column, verdicts.DiagnosisA, verdicts.DiagnosisB} {
 		p.own[name] = true
 	}
@@ -136,7 +138,7 @@ func (p *preparer) prepare(row *dataset.Row) (*prepared, error) {
 	}
 	r.record = bytes.Clone(bytes.TrimSuffix(p.out.Bytes(), []byte("\n")))
 	p.setTexts(r, row)
-	if raw, ok := row.Get(dataset.ColumnSystem); ok {
+	if raw, ok := row.Get(p.system); ok {
 		if text, ok := shortText(raw); ok && text != "" {
 			r.add(facetSystem, text)
 		}

@@ -24,7 +24,6 @@ type Figures struct {
 	Shares []Share `json:"shares"`
 	Means  []Mean  `json:"means"`
 
-	system string // the facet that tells systems apart
 }
 
 // Share says how many rows have a value of a facet.
@@ -52,13 +51,13 @@ type Mean struct {
 	High    report.Number `json:"high"`
 }
 
-// defaultSystem is the facet that tells systems apart where no other is given.
-const defaultSystem = "system"
+// systems is the facet that tells systems apart.
+const systems = "system"
 
-// ways are how rows are told apart in columns: not at all, by run, by facets of systems.
-func ways(c *view.Catalog, systems ...string) []string {
+// ways are how rows are told apart in columns: not at all, by run, by system, by further facets.
+func ways(c *view.Catalog, more ...string) []string {
 	by := []string{""}
-	for _, key := range append([]string{"run"}, systems...) {
+	for _, key := range append([]string{"run", systems}, more...) {
 		i := slices.IndexFunc(c.Facets, func(f view.Facet) bool { return f.Key == key })
 		if i >= 0 && !c.Facets[i].Multi {
 			by = append(by, key)
@@ -67,33 +66,20 @@ func ways(c *view.Catalog, systems ...string) []string {
 	return by
 }
 
-// SystemFacet is the facet that tells systems apart: that of the column that is given, or "system", or where there is
-// none that of a column with a usual name. A column that tells no rows apart is an *report.OptionError.
-func SystemFacet(s view.Source, column string) (string, error) {
-	c := s.Catalog()
-	facet := defaultSystem
-	if column != "" && column != facet {
-		facet = "column." + column
+// CheckSystem finds out whether the column that was given for systems tells rows apart; "" is none. The error is an
+// *report.OptionError.
+func CheckSystem(s *view.Index, column string) error {
+	if column == "" || s.WhyNotOffered(column) == "" && slices.Contains(ways(s.Catalog()), systems) {
+		return nil
 	}
-	switch known := slices.Contains(ways(c, facet), facet); {
-	case known:
-		return facet, nil
-	case column != "":
-		return "", noSuchColumn(s, column)
-	}
-	for _, f := range c.Facets {
-		if name, ok := strings.CutPrefix(f.Key, "column."); ok && report.MayNameSystems(name) && len(f.Values) > 1 {
-			return f.Key, nil
-		}
-	}
-	return facet, nil
+	return noSuchColumn(s, column)
 }
 
 // ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows, by run, and by
 // the facet of systems.
-func ComputeFigures(ctx context.Context, s view.Source, system string) (*Figures, error) {
-	f := &Figures{Shares: []Share{}, Means: []Mean{}, system: system}
-	for _, by := range ways(s.Catalog(), f.system) {
+func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
+	f := &Figures{Shares: []Share{}, Means: []Mean{}}
+	for _, by := range ways(s.Catalog()) {
 		if err := errors.Join(f.addShares(ctx, s, by), f.addMeans(ctx, s, by)); err != nil {
 			return nil, err
 		}
@@ -112,7 +98,7 @@ func (f *Figures) addShares(ctx context.Context, s view.Source, by string) error
 			return err
 		}
 		shares := sharesIn(counts, &facets[i], by)
-		if by == f.system {
+		if by == systems {
 			shares = append(shares, f.emptyShares(facets[i].Key, shares)...)
 		}
 		f.Shares = append(f.Shares, shares...)
@@ -130,7 +116,7 @@ func (f *Figures) addMeans(ctx context.Context, s view.Source, by string) error 
 			return err
 		}
 		columns := h.Columns
-		if by == f.system {
+		if by == systems {
 			all, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key})
 			if err != nil {
 				return err
@@ -153,7 +139,7 @@ func (f *Figures) addMeans(ctx context.Context, s view.Source, by string) error 
 func noSuchColumn(s view.Source, column string) error {
 	var columns []string
 	for _, f := range s.Catalog().Facets {
-		if name, ok := strings.CutPrefix(f.Key, "column."); ok || f.Key == defaultSystem {
+		if name, ok := strings.CutPrefix(f.Key, "column."); ok || f.Key == systems {
 			columns = append(columns, name)
 		}
 	}
@@ -192,7 +178,7 @@ func (f *Figures) emptyShares(facet string, shares []Share) (empty []Share) {
 		if s.Share.Defined() {
 			s.Share = report.Number(float64(s.Rows) / float64(s.Of))
 		}
-		s.By, s.Column, s.Low, s.High = f.system, emptyColumn, report.Undefined, report.Undefined
+		s.By, s.Column, s.Low, s.High = systems, emptyColumn, report.Undefined, report.Undefined
 		empty = append(empty, s)
 	}
 	return empty
@@ -239,9 +225,9 @@ func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 
 // Answers are what a source says to the questions that the page asks of all rows: every facet and every measure, also
 // by run and by system.
-func Answers(ctx context.Context, s view.Source, system string) (answers []view.Answer, err error) {
+func Answers(ctx context.Context, s view.Source) (answers []view.Answer, err error) {
 	c := s.Catalog()
-	for _, by := range ways(c, system, "system_run") {
+	for _, by := range ways(c, "system_run") {
 		for i := range c.Facets {
 			q := view.CountsQuery{Facet: c.Facets[i].Key, By: by}
 			counts, countErr := s.Counts(ctx, q)

@@ -131,12 +131,20 @@ func (p *printer) shares(facet, title string) (sections []report.Section) {
 	if facet != "issue" {
 		sections = append(sections, p.sharesBy(facet, values, "", []string{""}, title))
 	}
-	for _, by := range []string{p.figures.system, "run"} {
+	for _, by := range []string{systems, "run"} {
 		if names := p.looked(facet, by, p.columns(by)); len(names) > 0 {
-			sections = append(sections, p.sharesBy(facet, values, by, names, title+" by "+strings.TrimPrefix(by, "column.")))
+			sections = append(sections, p.sharesBy(facet, values, by, names, title+" by "+p.columnOf(by)))
 		}
 	}
 	return sections
+}
+
+// columnOf names a facet of runs or systems: by its column, if it has another than "system".
+func (p *printer) columnOf(by string) string {
+	if i := p.facet(by); i >= 0 && !strings.EqualFold(p.catalog.Facets[i].Title, by) {
+		return p.catalog.Facets[i].Title
+	}
+	return by
 }
 
 func (p *printer) sharesBy(facet string, values []view.Value, by string, names []string, title string) report.Section {
@@ -243,13 +251,13 @@ func (p *printer) means() (sections []report.Section) {
 	for _, m := range p.catalog.Measures {
 		titles[m.Key] = m.Title
 	}
-	for _, by := range []string{"", p.figures.system, "run"} {
+	for _, by := range []string{"", systems, "run"} {
 		if by != "" && p.columns(by) == nil {
 			continue
 		}
 		s := report.Section{Title: "Scores", Table: report.NewTable("score", "rows", "without score", "mean")}
 		if by != "" {
-			name := strings.TrimPrefix(by, "column.")
+			name := p.columnOf(by)
 			s.Title, s.Table = "Scores by "+name, report.NewTable("score", name, "rows", "without score", "mean")
 			s.Table.Columns[1].Right = false
 		}

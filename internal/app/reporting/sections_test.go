@@ -257,7 +257,7 @@ func TestShapes(t *testing.T) {
 // Shares are those that the page computes of the same sums: of rows that stand and fall together.
 func TestFigures(t *testing.T) {
 	o := options(t, recorded+"tagged.jsonl", recorded+"scored.jsonl")
-	f, err := ComputeFigures(t.Context(), o.Source, "system")
+	f, err := ComputeFigures(t.Context(), o.Source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%+v: want 27 rows of the run that was scored, and one without a score", m)
 		}
 	}
-	answers, err := Answers(t.Context(), o.Source, "system")
+	answers, err := Answers(t.Context(), o.Source)
 	if c := o.Source.Catalog(); err != nil || len(answers) != 4*(len(c.Facets)+len(c.Measures)) {
 		t.Errorf("%d answers: %v", len(answers), err)
 	}
@@ -299,13 +299,21 @@ func TestManyColumns(t *testing.T) {
 	if err := os.WriteFile(path, []byte(rows.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := options(t, path)
-	f, err := ComputeFigures(t.Context(), o.Source, "column.topic")
+	open := func(system string) *view.Index {
+		x, err := view.Open(t.Context(), []string{path}, view.Options{System: system})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = x.Close() })
+		return x
+	}
+	x := open("topic")
+	f, err := ComputeFigures(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := Print(o.Source.Catalog(), f).Markdown(&text); err != nil {
+	if err := Print(x.Catalog(), f).Markdown(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"the 12 largest of 15 are shown; the others have 6 rows",
@@ -318,7 +326,7 @@ func TestManyColumns(t *testing.T) {
 		"comment": `--by comment: the column has a value of more than 80 characters: "long long`,
 		"topc":    "no such column with few short values; did you mean topic? columns that tell systems apart: topic",
 	} {
-		if _, err := SystemFacet(o.Source, column); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckSystem(open(column), column); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -12,7 +12,6 @@ export interface Catalog {
   runs: Run[];
   fields: Field[];
   facets: Facet[];
-  by?: string;
   measures: Measure[];
   sections: Section[];
   notes: string[];

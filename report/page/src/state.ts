@@ -118,7 +118,7 @@ export function findings(catalog: Catalog): Facet[] {
  * there for runs and systems.
  */
 export function columnsOf(catalog: Catalog, most = 200): Facet[] {
-  const answered = (f: Facet) => !catalog.sample || ["run", "system", "system_run", catalog.by].includes(f.key);
+  const answered = (f: Facet) => !catalog.sample || ["run", "system", "system_run"].includes(f.key);
   const known = (f: Facet) => f.values.filter((v) => v.role !== RoleUnknown).length;
   return catalog.facets.filter((f) => answered(f) && !f.multi && !f.key.startsWith("verdict.") && known(f) > 0 && f.values.length <= most);
 }

@@ -115,6 +115,8 @@ export const texts = {
     looked: "Looked at",
     best: (name: string, more: number, figure: string) => `Best: ${name}${more > 0 ? ` and ${plural(more, "other", "others")}` : ""}, ${figure}`,
     notJudged: (errors: string) => `Not judged in all rows: ${errors}.`,
+    finder: { label: "A model found these errors", issue: "A model found these issues" } as Record<string, string>,
+    unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,
     figure: (value: string, what: string, interval: string) => `${value} ${what}${interval && ` (${interval})`}`,
     without: { label: "without error", issue: "without issue" } as Record<string, string>,

@@ -52,6 +52,9 @@ export function Overview() {
           return (
             <>
               {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>}</p>}
+              {figures.found && facet && texts.overview.finder[facet.key] && (
+                <p class="note">{texts.overview.finder[facet.key]}{!facetOf(catalog, "gold") && texts.overview.unchecked}.</p>
+              )}
               <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
@@ -75,7 +78,7 @@ export function Overview() {
 /** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */
 function defaultBy({ catalog }: Page, looked: string[], several: (key: string) => Facet | undefined): Facet | undefined {
   const runs = looked.length > 1 ? several("system_run") ?? several("run") : undefined;
-  return several(catalog.by ?? "") ?? runs ?? several("system") ?? columnsOf(catalog)[0];
+  return runs ?? several("system") ?? columnsOf(catalog)[0];
 }
 
 function option(f: Facet) {
