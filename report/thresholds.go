@@ -33,11 +33,17 @@ func thresholdFacts(of []Thresholds) (facts []string) {
 	if len(of) == 0 {
 		return nil
 	}
-	if !slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text }) {
+	if !thresholdsDiffer(of) {
 		return []string{"thresholds: " + of[0].text}
 	}
 	for _, t := range of {
 		facts = append(facts, "thresholds of "+t.File+": "+t.text)
 	}
-	return append(facts, "the thresholds differ, and with them what is found in the same rows")
+	return append(facts, differingThresholds)
+}
+
+const differingThresholds = "the thresholds differ, and with them what is found in the same rows"
+
+func thresholdsDiffer(of []Thresholds) bool {
+	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text })
 }

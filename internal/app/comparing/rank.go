@@ -101,7 +101,8 @@ func (k *Rank) rate(ctx context.Context, c *readVerdicts) (*Comparison, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	out := &Comparison{Board: board, Agreement: c.agreement(), Modes: c.modeChanges()}
+	out := &Comparison{Board: board, Agreement: c.agreement(), Modes: c.modeChanges(),
+		Judges: slices.Sorted(maps.Keys(c.judges))}
 	for _, name := range c.board.Types() {
 		if !k.Ratings.Audit {
 			break
@@ -135,7 +136,8 @@ type Comparison struct {
 	*leaderboard.Board
 	Audits    []audit.Audit `json:"audits,omitempty"`
 	Agreement []Agreement   `json:"offline,omitempty"`
-	Modes     []ModeChange  `json:"modes,omitempty"` // of types that were judged in both modes
+	Modes     []ModeChange  `json:"modes,omitempty"`  // of types that were judged in both modes
+	Judges    []string      `json:"judges,omitempty"` // whose verdicts they are; dataset.JudgeOffline of labels
 }
 
 // ModeChange says how often showing the judge the errors found gives another verdict.
@@ -160,13 +162,14 @@ type readVerdicts struct {
 	judged map[string][2][]int8 // by type: the judge's verdicts and those of the labels, by their place in verdicts.Values
 	modes  map[string]*ModeChange
 	found  map[string]bool // types that there are verdicts by, also those left out
+	judges map[string]bool
 	faults []error
 	rows   int
 }
 
 func (k *Rank) newVerdicts() *readVerdicts {
 	return &readVerdicts{board: leaderboard.NewVerdicts(k.Types), judged: map[string][2][]int8{},
-		modes: map[string]*ModeChange{}, found: map[string]bool{}, audits: audit.New(
+		modes: map[string]*ModeChange{}, found: map[string]bool{}, judges: map[string]bool{}, audits: audit.New(
 			audit.Options{Own: k.Ratings.Own, Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})}
 }
 
@@ -247,6 +250,9 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		}
 		c.addModes(name, v)
 		p.Runs = v.Runs
+		for _, r := range v.Runs {
+			c.judges[r.Judge] = true
+		}
 		c.audits.Add(name, p)
 	}
 	return nil

@@ -54,6 +54,8 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	types := onPage(view.ViewCompare, c.TypesSection(k.Taxonomy))
 	types.Notes = append(types.Notes, "* alone on the first rank")
 	first, others := splitBoard(board(main))
+	first.Notes = slices.Concat(slices.DeleteFunc([]string{printed.Result, c.Whose()}, func(s string) bool { return s == "" }),
+		first.Notes)
 	sections := []view.Section{first, matrixSection(main), types}
 	for i := range c.Tables {
 		t := &c.Tables[i]

@@ -2,7 +2,7 @@
 
 import type { Cell, Section, TableCell } from "./contract";
 import { ForestPicture, LinesPicture } from "./charts";
-import { number, percent } from "./format";
+import { count, number, percent } from "./format";
 import { texts } from "./texts";
 import { Card, DataTable, Scroll, type Column } from "./ui";
 
@@ -33,7 +33,7 @@ export function Grid({ id, caption, columns, rows }: { id: string; caption: stri
       const v = r[i] ?? null;
       if (v === null) return "–";
       if (typeof v !== "number") return String(v);
-      return c.kind === "share" ? percent(v) : decimals[i] === undefined ? number(v) : v.toFixed(decimals[i]).replace("-", "−");
+      return c.kind === "share" ? percent(v) : decimals[i] === undefined ? number(v) : decimals[i] === 0 ? count(v) : v.toFixed(decimals[i]).replace("-", "−");
     },
   }));
   return <DataTable id={id} caption={caption} hideCaption columns={made} rows={rows} />;

@@ -141,6 +141,13 @@ export function mean(s: GroupSums): Interval | undefined {
   return { value, low: value - half, high: value + half };
 }
 
+/** The difference of two means of the same rows, of which s sums each row's: Student's test, as of `mean`. */
+export function pairedMeans(s: GroupSums): Difference | undefined {
+  const of = mean(s);
+  const error = s.groups < 2 ? 0 : Math.sqrt(varianceOf(s));
+  return of && { ...of, p: error > 0 ? 2 * tTail(Math.abs(of.value) / error, s.groups - 1) : 1 };
+}
+
 /** The difference b − a of two means of different rows, by the test of Welch (1947); undefined where nothing tells how far they spread. */
 export function apartMeans(a: GroupSums, b: GroupSums): Difference | undefined {
   if (a.groups < 2 || b.groups < 2) return undefined;

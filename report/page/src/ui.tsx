@@ -50,6 +50,7 @@ interface TableProps<R> {
   class?: (row: R) => string;
   most?: number;
   tools?: ComponentChildren;
+  part?: boolean; // rows are those of one of several pages: nothing is said of all of them
 }
 
 /** A table that sorts, searches, exports what it shows, and is walked through by arrow keys. */
@@ -91,11 +92,11 @@ export function DataTable<R>(props: TableProps<R>) {
     <div class="datatable">
       <div class="tools">
         {props.tools}
-        {(rows.length > 7 || search !== "") && (
+        {!props.part && (rows.length > 7 || search !== "") && (
           <input type="search" value={search} placeholder={texts.table.searchShort} aria-label={texts.table.search(caption)}
             onInput={(e) => put({ search: e.currentTarget.value })} />
         )}
-        <span class="count">{texts.table.shown(found.length, rows.length)}</span>
+        {!props.part && <span class="count">{texts.table.shown(found.length, rows.length)}</span>}
         <Export caption={caption} save={save} />
       </div>
       <Scroll label={caption}>

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
-  apartMeans, apartShares, criticalT, effectiveSize, holm, incompleteBeta, mean, pairedShares, partMinusAll, share, type Difference, type GroupSums, type Interval,
+  apartMeans, apartShares, criticalT, effectiveSize, holm, incompleteBeta, mean, pairedMeans, pairedShares, partMinusAll, share, type Difference, type GroupSums, type Interval,
 } from "../src/stats";
 
 interface Ends {
@@ -31,7 +31,7 @@ interface Sums {
 
 const shares = read("../../../internal/stats/testdata/shares.json") as {
   shares: ({ of: Sums } & Interval)[];
-  means: ({ of: Sums } & Interval)[];
+  means: ({ of: Sums } & Difference)[];
   paired: ({ only_a: number; change: Sums } & Difference)[];
   apart: ({ a: Sums; b: Sums } & Difference)[];
   apart_means: ({ a: Sums; b: Sums } & Difference)[];
@@ -58,6 +58,7 @@ test("shares and their differences", () => {
   for (const s of shares.shares) ends(share(sumsOf(s.of)), s);
   for (const p of shares.paired) same(pairedShares(p.only_a, sumsOf(p.change)), p);
   for (const d of shares.apart) same(apartShares(sumsOf(d.a), sumsOf(d.b)), d);
+  for (const m of shares.means) same(pairedMeans(sumsOf(m.of)), m);
   for (const d of shares.apart_means) same(apartMeans(sumsOf(d.a), sumsOf(d.b)), d);
 });
 

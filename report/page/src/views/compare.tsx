@@ -5,10 +5,11 @@ import { count, number, pValue, percent, signed } from "../format";
 import { SectionBody, SectionCard } from "../sections";
 import { Difference, numberSums, Pooled, runsOfSystems } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
-import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
+import { holm, pairedMeans, pairedShares, type Difference as Tested } from "../stats";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, DataTable, Fold, RowId, Select, type Column } from "../ui";
+import { whatDiffers } from "./overview";
 import { begins, namesOf, Pager, Tags, Texts } from "./rows";
 
 const size = 25;
@@ -106,6 +107,7 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
         )}
       </div>
       <p class="help">{texts.compare.how}</p>
+      {a.side.facet === "run" && <Settings a={a.side.value} b={b.side.value} />}
       {a.side.facet === "system" && <Pooled runs={runsOfSystems(page.catalog)} />}
       <Answer of={asked}>
         {(pairs) => pairs && facet && (
@@ -126,6 +128,16 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
       </Answer>
     </>
   );
+}
+
+/** What two runs were made with that differs, and so may be what changed. */
+function Settings({ a, b }: { a: string; b: string }) {
+  const { catalog } = usePage();
+  const runs = [a, b].flatMap((name) => catalog.runs.filter((r) => r.name === name));
+  if (runs.length < 2) return null;
+  const differing = whatDiffers(runs);
+  const [one, other] = runs.map(differing);
+  return one === other ? null : <p class="note sample">{texts.compare.settings(one!, other!)}</p>;
 }
 
 interface ValueLine extends PairValue {
@@ -189,15 +201,24 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
   );
 }
 
+interface MeasureLine extends PairMeasure {
+  difference: Tested | undefined;
+  holm: number;
+}
+
 function Measures({ pairs }: { pairs: Pairs }) {
   const page = usePage();
   const title = (key: string) => {
     const m = page.catalog.measures.find((x) => x.key === key);
     return m ? measureTitle(m) : key;
   };
-  const lines = pairs.measures.filter((m) => m.pairs > 0).map((m) => ({ ...m, difference: mean(numberSums(m.sum_b - m.sum_a, m.pairs, m)) }));
-  type Line = PairMeasure & { difference: Interval | undefined };
-  const columns: Column<Line>[] = [
+  const lines = pairs.measures.filter((m) => m.pairs > 0).map((m): MeasureLine => {
+    const difference = pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m));
+    return { ...m, difference, holm: difference?.p ?? 1 };
+  });
+  const tested = lines.filter((l) => l.difference);
+  holm(tested.map((l) => l.holm)).forEach((p, i) => (tested[i]!.holm = p));
+  const columns: Column<MeasureLine>[] = [
     { key: "name", title: texts.compare.number, value: (l) => title(l.key) },
     { key: "pairs", title: texts.compare.pairs, numeric: true, value: (l) => l.pairs, show: (l) => count(l.pairs) },
     { key: "a", title: texts.compare.mean("A"), numeric: true, value: (l) => l.sum_a / l.pairs, show: (l) => number(l.sum_a / l.pairs) },
@@ -205,7 +226,7 @@ function Measures({ pairs }: { pairs: Pairs }) {
     {
       key: "d", title: texts.compare.difference, numeric: true, value: (l) => l.difference?.value ?? null,
       show: (l) => l.difference && (
-        <span class={l.difference.low > 0 || l.difference.high < 0 ? "figure clear" : "figure"}>
+        <span class={l.holm < 0.05 ? "figure clear" : "figure"}>
           <span class="value">{signed(l.difference.value)}</span>
           <span class="sub">{Number.isNaN(l.difference.low) ? "" : `${signed(l.difference.low)} to ${signed(l.difference.high)}`}</span>
         </span>
@@ -213,6 +234,7 @@ function Measures({ pairs }: { pairs: Pairs }) {
     },
     { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
     { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
+    { key: "holm", title: texts.compare.holm, help: texts.compare.numbersHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
   ];
   return <Card title={texts.compare.measures}><DataTable id="numbers" caption={texts.compare.measures} hideCaption columns={columns} rows={lines} /></Card>;
 }
@@ -240,7 +262,7 @@ function Changed({ pairs, facet, value, only, from }: { pairs: Pairs; facet: Fac
     <Card id={listId} title={title} tools={value !== "" && <button type="button" onClick={() => page.set(none)}>{texts.compare.showAll}</button>}>
       {pairs.changed === 0 ? <p class="note">{texts.compare.nothing}</p> : (
         <>
-          <DataTable id="changed" caption={title} hideCaption columns={columns} rows={pairs.rows} />
+          <DataTable id="changed" caption={title} hideCaption columns={columns} rows={pairs.rows} part={pairs.changed > pairs.rows.length} />
           <Pager offset={from} total={pairs.changed} step={size} onGo={(n) => page.set({ from: n > 0 ? String(n) : "" })} />
         </>
       )}
