@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 		return nil, nil
 	}
 	raw, ok := r.Get(o.column())
-	if !ok || string(raw) == "null" {
+	if !ok || string(raw) == "null" || isBlank(raw) {
 		g.counts.Unlabelled++
 		return nil, nil
 	}
@@ -130,6 +131,11 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 	}
 	row.verdict, err = verdictOf(r, o.Verdict)
 	return row, err
+}
+
+// isBlank tells whether a value is an empty text, such as an empty cell of a table.
+func isBlank(raw json.RawMessage) bool {
+	return raw[0] == '"' && strings.TrimSpace(dataset.PlainText(raw)) == ""
 }
 
 // checkRows is an error if there are no gold rows. It says why.
