@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,12 +27,13 @@ type ColumnsError struct {
 	First  *Row     // without Values and ID
 	Rows   int      // rows that were looked at; 0: the header holds for all
 
-	id       string   // column of the id; then Fields is empty
-	named    []string // column that each of Fields was looked for in
-	optional []string // fields that First lacks as well, and that rows may lack
-	task     string   // the taxonomy's name
-	option   string   // Options.MapOption
-	header   string   // of a sheet: where its columns are named
+	id       string          // column of the id; then Fields is empty
+	named    []string        // column that each of Fields was looked for in
+	optional []string        // fields that First lacks as well, and that rows may lack
+	task     string          // the taxonomy's name
+	option   string          // Options.MapOption
+	header   string          // of a sheet: where its columns are named
+	taken    map[string]bool // columns that hold other fields
 }
 
 func (e *ColumnsError) Error() string {
@@ -54,8 +56,9 @@ func (e *ColumnsError) Error() string {
 		if _, there := e.First.Get(field); there {
 			own = field
 		}
-		usual, _ := findColumn(field, e.First.Columns(), nil)
-		meant := cmp.Or(meantColumn(e.named[i], e.First.Columns()), own, usual, "COLUMN")
+		free := slices.DeleteFunc(e.First.Columns(), func(c string) bool { return e.taken[c] })
+		usual, _ := findColumn(field, free, nil)
+		meant := cmp.Or(meantColumn(e.named[i], free), own, usual, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
 		options = append(options, words.Quote(field+"="+meant))
 	}
@@ -155,7 +158,14 @@ func (r *Reader) guessColumns(rec record) error {
 		r.takeIDColumns()
 		return nil
 	}
-	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header}
+	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header, taken: map[string]bool{}}
+	for _, field := range slices.Sorted(maps.Keys(r.opt.Map)) {
+		column := r.opt.Map[field]
+		if response, input := isChatField(field); e.taken[column] && !response && !input { // a conversation has several
+			r.said = append(r.said, fmt.Sprintf("%q is the %s and another field too", column, field))
+		}
+		e.taken[column] = true
+	}
 	if err := r.findIDColumns(e.First); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type table struct {
 	flat   *flatHeader
 	said   []string
 	header int // number of columns
+	// the first line is Excel's "sep=;", and the header the second
+	saysSeparator bool
 	noClose
 }
 
@@ -37,6 +39,9 @@ func newTable(r *bufio.Reader, o Options) (records, error) {
 	if errors.Is(err, io.EOF) {
 		return t, nil
 	}
+	if err == nil && t.saysSeparator {
+		names, err = t.scan.ReadRecord()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the header on line 1: %w", plainQuote(err))
 	}
@@ -51,6 +56,9 @@ func newTable(r *bufio.Reader, o Options) (records, error) {
 	return t, err
 }
 
+// separatorLine is the line by which Excel is told what stands between cells.
+var separatorLine = regexp.MustCompile(`^(?i:sep)=([,;|\t])\r?$`)
+
 // quotedCell is one in which separators are text.
 var quotedCell = regexp.MustCompile(`"[^"]*"`)
 
@@ -62,6 +70,10 @@ func (t *table) guessComma() error {
 		return err
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if m := separatorLine.FindSubmatch(line); m != nil {
+		t.scan.Comma, t.saysSeparator = rune(m[1][0]), true
+		return nil
+	}
 	line = quotedCell.ReplaceAll(line, nil)
 	commas := bytes.Count(line, []byte(","))
 	most := commas

@@ -57,7 +57,7 @@ func decode(in *bufio.Reader, o Options) (out *bufio.Reader, name, note string, 
 		name = o.Encoding
 	case o.Format.is(CSV, TSV) && textfile.FitsWindows(in):
 		name = textfile.Windows
-		note = "not UTF-8; read as Windows-1252 (--encoding names another)"
+		note = "not UTF-8; read as Windows-1252, so see whether letters with accents are right (--encoding names another)"
 	default:
 		return in, "", "", nil
 	}

@@ -72,7 +72,7 @@ func TestBadLines(t *testing.T) {
 		{with(`"x":1,"x":2`), `the column "x" is there twice; keep one of them`},
 		{with(`"x":1,"\u0078":2`), `the column "x" is there twice; keep one of them`},
 		{with("\"x\":\"caf\xe9\""),
-			`not UTF-8 at byte 10 of the line; write it as UTF-8, or name the file's encoding, as in: --encoding windows-1252`},
+			`not UTF-8 at byte 10 of the line; write it as UTF-8, or name the file's encoding, as in: --encoding windows-1252, or macintosh; then see whether letters with accents are right`},
 		{with(`"x":"\ud83d"`),
 			`\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
 		{with(`"x":"\\\uDE00\ud83d"`),
@@ -414,5 +414,24 @@ func TestAlone(t *testing.T) {
 	}
 	if _, err := r.Read(); !errors.Is(err, io.EOF) || len(r.Notes()) > 0 {
 		t.Errorf("%v, notes %q", err, r.Notes())
+	}
+}
+
+// Excel is told by a first line what stands between cells; it is no header, and lines keep their numbers.
+func TestSeparatorLine(t *testing.T) {
+	for _, sep := range []string{";", "|", "\t", ","} {
+		in := "sep=" + sep + "\r\n" + strings.Join([]string{"question", "passage"}, sep) + "\r\n" + "Who?" + sep + "a, b; c | d\te\r\n"
+		in = strings.Replace(in, "a, b; c | d\te", `"a, b; c"`, 1)
+		r, err := NewSource(strings.NewReader("\ufeff"+in), "excel.csv", Options{Taxonomy: questions(t), Format: Format{Name: CSV}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := r.Read()
+		if err != nil || row.Values[0] != "Who?" || row.Line != 3 {
+			t.Errorf("%q: %+v, %v", sep, row, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

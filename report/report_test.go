@@ -411,7 +411,7 @@ func TestTaggingNotJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without := "2 without error (50.0 %; not judged in all: Off Target Answer), 0 truncated"
+	without := "2 without error (50.0 %; some not judged for Off Target Answer), 0 truncated"
 	for got, want := range map[string]string{text.String(): without, page.String(): without,
 		string(suites): "1 of 2 tagged rows (50.0 %)"} {
 		if !strings.Contains(got, want) {

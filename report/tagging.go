@@ -82,7 +82,7 @@ func (s *Tagging) outcome() string {
 		}
 	}
 	if s.WithoutError > 0 && len(unjudged) > 0 {
-		share += "; not judged in all: " + strings.Join(unjudged, ", ")
+		share += "; some not judged for " + strings.Join(unjudged, ", ")
 	}
 	parts := fmt.Sprintf("%d truncated", s.Truncated)
 	if s.PartlyRead > 0 {

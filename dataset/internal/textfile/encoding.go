@@ -20,8 +20,8 @@ type EncodingError struct {
 
 func (e *EncodingError) Error() string {
 	if e.Encoding == "" {
-		return fmt.Sprintf("not UTF-8 at %s; write it as UTF-8, or name the file's encoding, as in: --encoding %s", e.Place,
-			Windows)
+		return fmt.Sprintf("not UTF-8 at %s; write it as UTF-8, or name the file's encoding, as in: --encoding %s, or "+
+			"macintosh; then see whether letters with accents are right", e.Place, Windows)
 	}
 	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding",
 		e.Place, e.Encoding)

@@ -114,7 +114,7 @@ export const texts = {
     whole: "All",
     looked: "Looked at",
     best: (name: string, more: number, figure: string) => `Best: ${name}${more > 0 ? ` and ${plural(more, "other", "others")}` : ""}, ${figure}`,
-    notJudged: (errors: string) => `Not judged in all rows: ${errors}.`,
+    notJudged: (errors: string) => `Some rows were not judged for: ${errors}.`,
     finder: { label: "A model found these errors", issue: "A model found these issues" } as Record<string, string>,
     unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,

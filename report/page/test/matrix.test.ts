@@ -68,7 +68,7 @@ test("the first sentence says what was not judged in all rows", () => {
     return resultOf(facet, headsOf(figures), linesOf(figures, headsOf(figures)));
   };
   expect(said(base)).toMatch(/^75\.0 % without error \([^)]*\)\.$/);
-  expect(said({ rows: 8, groups: 8, squares: 8 })).toMatch(/\)\. Not judged in all rows: Off Target\.$/);
+  expect(said({ rows: 8, groups: 8, squares: 8 })).toMatch(/\)\. Some rows were not judged for: Off Target\.$/);
 });
 
 test("what to fix first is on most rows, or on most by severity", () => {
