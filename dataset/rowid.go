@@ -127,9 +127,8 @@ func (r *Reader) setID(row *Row) (err error) {
 // countCopy counts a row that is the same as one before it in every column.
 func (r *Reader) countCopy(row *Row) error {
 	h := sha256.New()
-	for _, name := range row.Columns() {
-		raw, _ := row.Get(name)
-		_, _ = fmt.Fprintf(h, "%d %s%d %s", len(name), name, len(raw), raw)
+	for _, c := range row.columns {
+		_, _ = fmt.Fprintf(h, "%d %s%d %s", len(c.name), c.name, len(c.value), c.value)
 	}
 	n, err := r.ids.Count(idset.Hash(h.Sum(nil)[:16]))
 	if n < 2 || err != nil {

@@ -14,6 +14,7 @@ const (
 	leastHinted   = 5  // rows that each value has on average, in a column of an unusual name
 	longestHinted = 40 // bytes of its values
 	mostNamed     = 3  // columns of unusual names that are named
+	mostLookedAt  = 64 // columns of unusual names: each costs a look at every row
 )
 
 // Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
@@ -28,7 +29,9 @@ func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
 		h.columns = map[string]map[string]bool{}
 		for _, name := range row.Columns() {
-			h.columns[name] = map[string]bool{}
+			if len(h.columns) < mostLookedAt || MayNameSystems(name) {
+				h.columns[name] = map[string]bool{}
+			}
 		}
 	}
 	h.rows++
