@@ -24,7 +24,7 @@ func writeHostile(t testing.TB, name string) []byte {
 // TestHostileParquet: of a page that is larger than it says, or makes more of little, nothing is unpacked; a row that
 // takes too much is rejected, and the rest is read.
 func TestHostileParquet(t *testing.T) {
-	const room = `f: after row 0: the pages that must be held at the same time take more than 160 MiB, with that of the column "x`
+	const room = `f: after row 0: the pages that must be held at the same time take more than 144 MiB, with that of the column "x`
 	const damaged = `f: after row 0 the Parquet file is damaged (column "x": `
 	for name, want := range map[string]struct {
 		rows, rejected int

@@ -259,7 +259,7 @@ func columns() []File {
 // pages are large ones, and sizes that lie.
 func pages() []File {
 	return []File{
-		parquetFile("page-of-150-MiB", true, twoRows(func() []page { return []page{sized(5, 145)} })),
+		parquetFile("page-of-135-MiB", true, twoRows(func() []page { return []page{sized(5, 130)} })),
 		parquetFile("pages-one-behind-the-other", false, twoRows(func() []page {
 			return slices.Repeat([]page{sized(14, 34)}, 6)
 		})),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/sys/cpu"
@@ -43,6 +44,7 @@ func (m *Machine) OpenRunner(ctx context.Context, model *models.Model, o ort.Opt
 	runner, err := UnlessInterrupted(ctx, func() (*ort.Runner, error) { return ort.Open(model, o) })
 	if err == nil {
 		model.Graph = nil
+		debug.FreeOSMemory() // what was the graph is not needed again, and rows may be large
 	}
 	return runner, err
 }

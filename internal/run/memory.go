@@ -5,7 +5,7 @@ import "runtime/debug"
 // Memory of Go's own, in bytes, beyond which garbage is collected sooner than at twice of what is in use: rows that go
 // through in order take a fraction of it, unless each is near recordSize. The model's memory is not among it.
 const (
-	softMemory = 220 << 20
+	softMemory = 250 << 20
 	recordSize = 16 << 20
 	perRecord  = 16 // times what a record may take beyond recordSize
 )

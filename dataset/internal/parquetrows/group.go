@@ -13,7 +13,7 @@ import (
 
 // What is held of a row group at the same time, a page and a dictionary of each column, may take pagesPerRecord times
 // what a record may take.
-const pagesPerRecord = 10
+const pagesPerRecord = 9
 
 // valueSize is what a value of a list takes in memory at least; half a million of them are 16 MiB.
 const valueSize = 32
