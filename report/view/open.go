@@ -17,8 +17,8 @@ type Options struct {
 	ID       []string           // columns of the id, as of dataset.Options.ID
 	// System is the column that names systems; "" is dataset.ColumnSystem, or where no file has that one of a usual name
 	System string
-	Title    string             // of the catalogue; "" is the runs' names
-	Build    string             // of the program; "" is the running one
+	Title  string // of the catalogue; "" is the runs' names
+	Build  string // of the program; "" is the running one
 	// Thresholds are those of the model (name@version), for records that do not say theirs; nil knows none.
 	Thresholds func(model string) map[string]float64
 	CacheDir   string         // where files of many rows are made and found again; "" makes a temporary one

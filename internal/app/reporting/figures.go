@@ -23,7 +23,6 @@ import (
 type Figures struct {
 	Shares []Share `json:"shares"`
 	Means  []Mean  `json:"means"`
-
 }
 
 // Share says how many rows have a value of a facet.

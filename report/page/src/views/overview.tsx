@@ -41,7 +41,8 @@ export function Overview() {
           if (!figures) return <p class="note">{texts.overview.noFacet}</p>;
           const heads = headsOf(figures);
           const lines = linesOf(figures, heads);
-          const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, lines[1]!));
+          const most = lines.slice(1).reduce((a, b) => (b.rows > a.rows ? b : a), lines[1] ?? lines[0]!);
+          const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, most));
           const result = resultOf(figures.facet, heads, comparable);
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
           const columns = figures.facet?.title ?? texts.overview.scores;
