@@ -31,7 +31,8 @@ func TestEncodings(t *testing.T) {
 	little := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String
 	big := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String
 	bare := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String
-	const found = "not UTF-8; read as Windows-1252, so see whether letters with accents are right (--encoding names another)"
+	const found = "not UTF-8; read as Windows-1252, so see whether letters with accents are right (--encoding names " +
+		"another)"
 	const marked = "UTF-16, by the byte order mark"
 	want := []string{"Wer führte „Ü“?", "Käthe", "10 € ß"}
 	for _, c := range []struct {

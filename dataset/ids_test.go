@@ -147,11 +147,13 @@ func csvRows(t *testing.T, text string) []*Row {
 // TestCopies: a row that is the same as one before in every column is said, one that differs in any is not. Rows of equal
 // ids are said already.
 func TestCopies(t *testing.T) {
-	const first = `{"question":"q","answer":"a","passage":"p","system":"s"}`
+	const first, named = `{"question":"q","answer":"a","passage":"p","system":"s"}`,
+		`{"id":"1","question":"q","answer":"a","passage":"p"}`
 	for lines, want := range map[string]string{
-		first + "\n" + first + "\n" + first:                                                                "2 rows are the same as one before in every column, and counted all the same (first in line 2)",
-		first + "\n" + strings.Replace(first, `"s"`, `"t"`, 1):                                             "",
-		strings.Replace(first, "{", `{"id":"1",`, 1) + "\n" + strings.Replace(first, "{", `{"id":"1",`, 1): "1 row has an id that came before",
+		first + "\n" + first + "\n" + first: "2 rows are the same as one before in every column, and counted all the same " +
+			"(first in line 2)",
+		first + "\n" + strings.Replace(first, `"s"`, `"t"`, 1): "",
+		named + "\n" + named: "1 row has an id that came before",
 	} {
 		r := NewReader(strings.NewReader(lines), "f.jsonl", Options{Taxonomy: questions(t)})
 		for {

@@ -285,8 +285,8 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
 	if r.copies > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s the same as one before in every column, and counted all the same (first in %s)",
-			r.file, words.Plural(r.copies, "row is", "rows are"), r.firstCopy))
+		notes = append(notes, fmt.Sprintf("%s: %s the same as one before in every column, and counted all the same "+
+			"(first in %s)", r.file, words.Plural(r.copies, "row is", "rows are"), r.firstCopy))
 	}
 	if 0 < r.unnamed && r.unnamed < r.rows && r.id != nil {
 		notes = append(notes, fmt.Sprintf("%s: %s no %s: an id is made of the texts (first in %s)", r.file,

@@ -402,8 +402,8 @@ func TestScoresOfFewGroups(t *testing.T) {
 	o.Human = []HumanScores{{"fluency", []string{"h"}}, {"clarity", []string{"c"}}}
 	var lines, few []string
 	for i := range 30 {
-		line := fmt.Sprintf(`{"id":"%d","q":"%d","p":"P%d","system":"s%d","scores":{"fluency":{"value":%d},"clarity":{"value":%d}}`,
-			i, i, i, i%3, 1+i%3, 1+i%2)
+		line := fmt.Sprintf(`{"id":"%d","q":"%d","p":"P%d","system":"s%d","scores":{"fluency":{"value":%d},`+
+			`"clarity":{"value":%d}}`, i, i, i, i%3, 1+i%3, 1+i%2)
 		switch {
 		case i < 4:
 			line += fmt.Sprintf(`,"h":%d,"c":%d`, 1+i/2, 1+i%2)
@@ -434,7 +434,8 @@ func TestScoresOfFewGroups(t *testing.T) {
 		}
 	}
 	text := strings.Join(all.Report().Facts, "\n")
-	for _, want := range []string{"30 rows, of which figures use 8, in 8 groups", "only 8 groups", "clarity has only 4 groups"} {
+	for _, want := range []string{"30 rows, of which figures use 8, in 8 groups", "only 8 groups",
+		"clarity has only 4 groups"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -193,3 +193,38 @@ func nameFile(file, mode string) string {
 	}
 	return file
 }
+
+// numberRows numbers the groups and systems of the rows that figures use: others say nothing of how sure these are.
+func (data *scoreData) numberRows() {
+	groups, systems, used := numbering{}, numbering{}, map[int]bool{}
+	number := func(i int) {
+		data.group[i], data.system[i] = groups.numberOf(data.rows[i].group), systems.numberOf(data.rows[i].system)
+		used[i] = true
+	}
+	for _, rows := range data.chosen {
+		own := map[int]bool{}
+		for _, i := range rows {
+			number(i)
+			own[data.group[i]] = true
+		}
+		data.ofEach = append(data.ofEach, len(own))
+	}
+	if len(data.chosen) == 0 { // the lift needs no human scores
+		for i := range data.rows {
+			number(i)
+		}
+	}
+	data.used, data.groups, data.systems = len(used), len(groups), len(systems)
+}
+
+// describeFewGroups says which dimensions rest on fewer groups than all figures together, and on few.
+func (data *scoreData) describeFewGroups() (lines []string) {
+	for d, h := range data.o.Human {
+		if n := data.ofEach[d]; n < data.groups && len(data.chosen[d]) > 0 {
+			for _, line := range report.RoughIntervals(n) {
+				lines = append(lines, h.Dimension+" has "+line)
+			}
+		}
+	}
+	return lines
+}

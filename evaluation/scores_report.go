@@ -184,8 +184,8 @@ func fewSystems(n int) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%d systems come in the same order, or its reverse, by chance in %d of %d cases; the intervals are "+
-		"of these systems on other rows, not of other systems", n, 2, orders)}
+	return []string{fmt.Sprintf("%d systems come in the same order, or its reverse, by chance in 2 of %d cases; the "+
+		"intervals are of these systems on other rows, not of other systems", n, orders)}
 }
 
 func (f *ScoredFile) notes() (notes []string) {

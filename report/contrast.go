@@ -141,8 +141,8 @@ func (s *Stats) contrastSection() Section {
 		name, text, interval := s.contrastTexts(&d)
 		if s.leavesRowsOut(&d) && (!several || d.isSettled()) {
 			name += fmt.Sprintf(" (%d pairs)", d.pairs)
-			out.Notes = append(out.Notes, "pairs are rows for the same input; other rows are left out there, so that the difference "+
-				"need not be that of the shares above")
+			out.Notes = append(out.Notes, "pairs are rows for the same input; other rows are left out there, so that the "+
+				"difference need not be that of the shares above")
 		}
 		switch {
 		case several && !d.isSettled():

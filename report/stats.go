@@ -377,8 +377,8 @@ func (s *Stats) alikeSystems() string {
 	for _, sys := range s.Systems {
 		plain := strings.Join(strings.Fields(strings.ToLower(sys.Name)), " ")
 		if other, ok := seen[plain]; ok {
-			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in the file",
-				words.Printable(other), words.Printable(sys.Name))
+			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in "+
+				"the file", words.Printable(other), words.Printable(sys.Name))
 		}
 		seen[plain] = sys.Name
 	}

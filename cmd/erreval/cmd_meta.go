@@ -114,8 +114,8 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	return look.printRows(e, r)
 }
 
-// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file with
-// predictions that have their ids.
+// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file
+// with predictions that have their ids.
 func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
 	err := o.Read(ctx.Context, e.Process, gold, labels.ReadGold)
 	if !run.LacksColumns(err) || gold == o.paths[0] {

@@ -42,7 +42,8 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
 // and a second one of an id, are errors with the place.
-func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string, may ...string) (*Joined, error) {
+func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
+	may ...string) (*Joined, error) {
 	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
 	j.may = map[string]bool{}
 	for _, name := range may {

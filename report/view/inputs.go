@@ -147,7 +147,8 @@ func cacheKey(found []input, o *Options) (string, error) {
 	if o.Taxonomy != nil {
 		hash = o.Taxonomy.ID() + " " + o.Taxonomy.Hash()
 	}
-	data, err := json.Marshal([]any{fileFormat, all, hash, o.Columns, o.ID, o.System, o.Title, o.Build, o.Thresholds != nil})
+	data, err := json.Marshal([]any{fileFormat, all, hash, o.Columns, o.ID, o.System, o.Title, o.Build,
+		o.Thresholds != nil})
 	if err != nil {
 		return "", err
 	}

@@ -149,9 +149,9 @@ func (h *History) agreement() report.Section {
 
 // hits are a table of how often the identifier was right.
 func (h *History) hits() report.Section {
-	s := report.Section{Title: "Rows for which the identifier had found just the labels that were decided", Notes: []string{
-		"Chosen rows are those of which it was unsure, or which models contradict: it is right more often in the pool. Only " +
-			"the random slice stands for the pool."},
+	s := report.Section{Title: "Rows for which the identifier had found just the labels that were decided",
+		Notes: []string{"Chosen rows are those of which it was unsure, or which models contradict: it is right more often " +
+			"in the pool, for which the random slice alone stands."},
 		Table: report.NewTable("Batch", "Chosen rows", "Right", "Random slice", "Right")}
 	for _, b := range h.Batches {
 		if b.Merged {

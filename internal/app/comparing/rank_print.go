@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
@@ -183,4 +185,15 @@ func (c *Comparison) result() string {
 		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
 	}
 	return fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
+}
+
+// Whose says whose verdicts they are; "" where the file does not.
+func (c *Comparison) Whose() string {
+	switch {
+	case len(c.Judges) == 0:
+		return ""
+	case slices.Equal(c.Judges, []string{dataset.JudgeOffline}):
+		return "verdicts are of the labels that a model found, which Overall weighs by severity: no judge compared the texts"
+	}
+	return "verdicts are by " + strings.Join(c.Judges, ", ")
 }

@@ -113,17 +113,6 @@ func (c *Comparison) Report() *report.Report { return c.report(false) }
 // Page is the report with the win rates of each two systems.
 func (c *Comparison) Page() *report.Report { return c.report(true) }
 
-// Whose says whose verdicts they are; "" where the file does not.
-func (c *Comparison) Whose() string {
-	switch {
-	case len(c.Judges) == 0:
-		return ""
-	case slices.Equal(c.Judges, []string{dataset.JudgeOffline}):
-		return "verdicts are of the labels that a model found, which Overall weighs by severity: no judge compared the texts"
-	}
-	return "verdicts are by " + strings.Join(c.Judges, ", ")
-}
-
 func (c *Comparison) report(matrices bool) *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"),
 		words.Plural(c.Items, "item", "items"))}

@@ -54,8 +54,11 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	types := onPage(view.ViewCompare, c.TypesSection(k.Taxonomy))
 	types.Notes = append(types.Notes, "* alone on the first rank")
 	first, others := splitBoard(board(main))
-	first.Notes = slices.Concat(slices.DeleteFunc([]string{printed.Result, c.Whose()}, func(s string) bool { return s == "" }),
-		first.Notes)
+	for _, note := range []string{c.Whose(), printed.Result} {
+		if note != "" {
+			first.Notes = slices.Insert(first.Notes, 0, note)
+		}
+	}
 	sections := []view.Section{first, matrixSection(main), types}
 	for i := range c.Tables {
 		t := &c.Tables[i]
