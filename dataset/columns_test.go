@@ -63,7 +63,8 @@ func TestRecorded(t *testing.T) {
 			`q a p|in.jsonl: read as the run that made the file did: question from "Frage", passage from "Absatz" ` +
 				`(--map FIELD=COLUMN names others)`},
 		{`{"Frage":"q","answer":"a","passage":"own","Absatz":"p","other":"o"}`,
-			map[string]string{"question": "other"}, `o a own`},
+			map[string]string{"question": "other"},
+			`o a p|in.jsonl: read as the run that made the file did: passage from "Absatz" (--map FIELD=COLUMN names others)`},
 		{`{"question":"q","answer":"a","text":"t"}`, nil,
 			`q a t|in.jsonl: no column "passage"; taking "text" for it (--map passage=COLUMN names another)`},
 	} {

@@ -89,7 +89,7 @@ func (r *Reader) noteMissing(field string, row *Row) {
 func (r *Reader) readByOwnName(row *Row, field string) {
 	named := r.opt.Map[field]
 	_, own := row.Get(field)
-	if named == "" && !own {
+	if named == "" { // also beside a column of the field's own name, of which the record's run made nothing
 		r.readByRecord(row, field)
 	}
 	if named == "" || !own || !r.opt.OwnNames {

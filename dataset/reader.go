@@ -21,7 +21,7 @@ type Options struct {
 	// field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
 	Map       map[string]string
 	MapOption string            // what names such a column in messages, up to FIELD=COLUMN; "" is "--map "
-	Recorded  map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
+	Recorded  map[string]string // Map of the run that made the file, for fields without Map (Notes)
 	// a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	OwnNames bool
 	// each record is read by itself, for workers that answer it before they see the next: no column is guessed, a record

@@ -241,7 +241,7 @@ func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
 // Unusable tells from the worst difference of Check a wrong result from one that is rounded differently: the default
 // model's logits move by up to 0.3 with other processors' int8 kernels (AVX2 alone), and moved by 13 with a broken one.
 func (id *Identifier) Unusable(worst float64) bool {
-	return !(worst <= max(1, 3*id.manifest.ProbeTolerance))
+	return !(worst <= max(1.1, min(5, 10*id.manifest.ProbeTolerance)))
 }
 
 // values puts a probe's fields into the taxonomy's order.

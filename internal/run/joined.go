@@ -24,8 +24,10 @@ type Joined struct {
 	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
 	ids     []string                     // in the file's order
 	found   map[string]bool
-	asked   string // an id of a row without a partner
-	ended   bool   // the rows that get the columns were read to their end
+	again   string          // an id that two rows of one file have
+	seen    map[string]bool // ids of the file that is read
+	asked   string          // an id of a row without a partner
+	ended   bool            // the rows that get the columns were read to their end
 
 	check func(json.RawMessage) error // what it says goes on behind the column's name
 	may   map[string]bool             // columns that the file need not have
@@ -156,7 +158,10 @@ func (j *Joined) set(row *dataset.Row) error {
 		j.asked = cmp.Or(j.asked, id)
 		return j.clear(row)
 	}
-	j.found[id] = true
+	if j.seen[id] {
+		j.again = id
+	}
+	j.found[id], j.seen[id] = true, true
 	for i, raw := range values {
 		if raw == nil {
 			continue
@@ -189,6 +194,11 @@ func (j *Joined) Check(p *Process) error {
 	if len(j.found) == 0 {
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
 			"with --id COLUMN[,COLUMN]", j.File, words.Printable(j.ids[0]), words.Printable(j.asked))
+	}
+	if j.again != "" {
+		p.Note([]string{fmt.Sprintf("%s: several rows have one id, as %s, and each of them gets what the file says of it; if "+
+			"that is said of one alone, name columns that tell them apart with --id COLUMN,COLUMN", j.File,
+			words.Printable(j.again))})
 	}
 	alone := slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })
 	if len(alone) == 0 {

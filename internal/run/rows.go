@@ -39,7 +39,7 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 	defer closeRows()
 	noted := false
 	if in.Joined != nil {
-		in.Joined.ended = false
+		in.Joined.ended, in.Joined.seen = false, map[string]bool{}
 	}
 	return take(ctx, file, func() (*dataset.Row, error) {
 		row, err := reader.Read()
