@@ -198,7 +198,8 @@ type Reader struct {
 	// rows whose id columns are empty, and where that was first
 	unnamed      int
 	firstUnnamed string
-	copies       int // rows that are the same as one before in every column
+	whole        map[uint64]bool // hashes of rows without an id, mostCompared at most
+	copies       int             // rows that are the same as one before in every column
 	firstCopy    string
 	clipped      int        // rows that were cut
 	likelyIDs    []likelyID // columns that may be the id, for Notes

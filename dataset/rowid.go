@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,9 +110,8 @@ func (r *Reader) setID(row *Row) (err error) {
 	}
 	if row.given == "" {
 		sum := row.TextSum()
-		if row.ID, err = r.uniqueID(hex.EncodeToString(sum[:])); err == nil {
-			err = r.countCopy(row)
-		}
+		r.countCopy(row)
+		row.ID, err = r.uniqueID(hex.EncodeToString(sum[:]))
 		return err
 	}
 	row.ID, err = r.uniqueID(row.given)
@@ -124,20 +124,31 @@ func (r *Reader) setID(row *Row) (err error) {
 	return nil
 }
 
+var copySeed = maphash.MakeSeed()
+
+// mostCompared is how many rows without an id are compared in every column: hashes of them stand in memory.
+const mostCompared = 100_000
+
 // countCopy counts a row that is the same as one before it in every column.
-func (r *Reader) countCopy(row *Row) error {
-	h := sha256.New()
+func (r *Reader) countCopy(row *Row) {
+	if len(r.whole) == mostCompared {
+		return
+	}
+	var h maphash.Hash
+	h.SetSeed(copySeed)
 	for _, c := range row.columns {
-		_, _ = fmt.Fprintf(h, "%d %s%d %s", len(c.name), c.name, len(c.value), c.value)
+		maphash.WriteComparable(&h, c.name)
+		maphash.WriteComparable(&h, len(c.value))
+		_, _ = h.Write(c.value)
 	}
-	n, err := r.ids.Count(idset.Hash(h.Sum(nil)[:16]))
-	if n < 2 || err != nil {
-		return err
+	if r.whole == nil {
+		r.whole = map[uint64]bool{}
 	}
-	if r.copies++; r.copies == 1 {
+	if !r.whole[h.Sum64()] {
+		r.whole[h.Sum64()] = true
+	} else if r.copies++; r.copies == 1 {
 		r.firstCopy = r.placeOf(row)
 	}
-	return nil
 }
 
 // placeOf says where a row stands, as in "line 3".
