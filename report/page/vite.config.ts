@@ -19,7 +19,7 @@ const withoutStyleElements: Plugin = {
 };
 
 /** Plot knows maps, colour schemes, dates, tips and legends; the page has none, and they are a quarter of it. Whoever calls one is told. */
-const unused = ["d3-geo", "d3-scale-chromatic", "d3-time-format"];
+const unused = ["d3-geo", "d3-scale-chromatic", "d3-time", "d3-time-format"];
 const unusedFiles = /@observablehq\/plot\/src\/(marks\/tip|interactions\/pointer|legends\/(ramp|swatches))\.js$/;
 const withoutUnused: Plugin = {
   name: "without-unused",

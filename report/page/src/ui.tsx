@@ -50,7 +50,7 @@ interface TableProps<R> {
   class?: (row: R) => string;
   most?: number;
   tools?: ComponentChildren;
-  part?: boolean; // rows are those of one of several pages: nothing is said of all of them
+  part?: boolean; // rows are those of one of several pages, which is not all that a search or a file would stand for
 }
 
 /** A table that sorts, searches, exports what it shows, and is walked through by arrow keys. */
@@ -97,7 +97,7 @@ export function DataTable<R>(props: TableProps<R>) {
             onInput={(e) => put({ search: e.currentTarget.value })} />
         )}
         {!props.part && <span class="count">{texts.table.shown(found.length, rows.length)}</span>}
-        <Export caption={caption} save={save} />
+        {!props.part && <Export caption={caption} save={save} />}
       </div>
       <Scroll label={caption}>
         <table ref={table}>
