@@ -20,8 +20,6 @@ type table struct {
 	flat   *flatHeader
 	said   []string
 	header int // number of columns
-	// the first line is Excel's "sep=;", and the header the second
-	saysSeparator bool
 	noClose
 }
 
@@ -38,9 +36,6 @@ func newTable(r *bufio.Reader, o Options) (records, error) {
 	names, err := t.scan.ReadRecord()
 	if errors.Is(err, io.EOF) {
 		return t, nil
-	}
-	if err == nil && t.saysSeparator {
-		names, err = t.scan.ReadRecord()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the header on line 1: %w", plainQuote(err))
@@ -71,8 +66,9 @@ func (t *table) guessComma() error {
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	if m := separatorLine.FindSubmatch(line); m != nil {
-		t.scan.Comma, t.saysSeparator = rune(m[1][0]), true
-		return nil
+		t.scan.Comma = rune(m[1][0])
+		_, err = t.scan.ReadRecord() // the header is the next line
+		return err
 	}
 	line = quotedCell.ReplaceAll(line, nil)
 	commas := bytes.Count(line, []byte(","))
