@@ -326,8 +326,8 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
-	if thresholdsDiffer(c.options.Thresholds) {
-		d.warnings = append(d.warnings, FileWarning{Notes: []string{differingThresholds}})
+	if text := differingThresholds(c.options.Thresholds); text != "" {
+		d.warnings = append(d.warnings, FileWarning{Notes: []string{text}})
 	}
 	if d.Compared == 0 {
 		return nil, c.nothingCompared()

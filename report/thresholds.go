@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,22 +29,31 @@ func NewThresholds(file string, types dataset.Probabilities, t *taxonomy.Taxonom
 	return Thresholds{file, types, strings.Join(parts, ", ")}
 }
 
-// thresholdFacts say them: once where they are the same, else of each file, and that they differ.
+// thresholdFacts say them: once where they are the same, else of each file, and what follows.
 func thresholdFacts(of []Thresholds) (facts []string) {
-	if len(of) == 0 {
+	differ := differingThresholds(of)
+	switch {
+	case len(of) == 0:
 		return nil
-	}
-	if !thresholdsDiffer(of) {
+	case differ == "":
 		return []string{"thresholds: " + of[0].text}
 	}
 	for _, t := range of {
-		facts = append(facts, "thresholds of "+t.File+": "+t.text)
+		facts = append(facts, "thresholds of "+t.File+": "+cmp.Or(t.text, "not known"))
 	}
-	return append(facts, differingThresholds)
+	return append(facts, differ)
 }
 
-const differingThresholds = "the thresholds differ, and with them what is found in the same rows"
-
-func thresholdsDiffer(of []Thresholds) bool {
-	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text })
+// differingThresholds says what follows where they differ, or where those of a file are not known; "" where they are the
+// same.
+func differingThresholds(of []Thresholds) string {
+	switch is := func(text string) bool {
+		return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text == text })
+	}; {
+	case is(""):
+		return "not all thresholds are known: where they differ, so does what is found in the same rows"
+	case len(of) > 0 && slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text }):
+		return "the thresholds differ, and with them what is found in the same rows"
+	}
+	return ""
 }

@@ -90,15 +90,17 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats()
 }
 
-// recorded are the thresholds of the runs that tagged the files, and what their models are not to be relied on for, as
-// far as records say it.
+// recorded are the thresholds of the runs that tagged the files, none where no record says any, and what their models are
+// not to be relied on for.
 func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string) {
+	known := false
 	for _, file := range o.paths {
 		types, of := run.ReadMaker(file)
-		if len(types) > 0 {
-			thresholds = append(thresholds, report.NewThresholds(file, types, o.Taxonomy))
-		}
-		weak = append(weak, of...)
+		known = known || len(types) > 0
+		thresholds, weak = append(thresholds, report.NewThresholds(file, types, o.Taxonomy)), append(weak, of...)
+	}
+	if !known {
+		thresholds = nil
 	}
 	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak)))
 }
