@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -42,6 +44,11 @@ func (m *maker) refinement(dir string) {
 	if err != nil {
 		m.note(r, "refinement", err)
 		return
+	}
+	left := dataset.RejectedPath(w.Path(refine.PoolFile))
+	if info, err := os.Stat(left); err == nil && info.Size() > 0 {
+		m.notes = append(m.notes, words.Printable(r.Name+": its pool lacks the rows in "+filepath.Base(left)+
+			", most of which have the text of another row: shares are those of the pool, not of all rows given"))
 	}
 	h, err := w.History()
 	if err != nil {
