@@ -18,7 +18,8 @@ import (
 //	scores.<dimension>.value           number; .status, .reason are texts
 //	scores.<dimension>.<other>         JSON, as of .runs
 //	issues.ids                         ids joined by "; "
-//	issues.severity, .score            number; .status, .reason, .analysis, .quote, .evaluation, .evidence are texts
+//	issues.severity, .score            number; .unsorted true or false
+//	issues.status, .reason, .analysis, .quote, .evaluation, .evidence are texts
 //	issues.other                       JSON
 //	labels                             names joined by "; "; stays a text when read, which Row.Labels takes
 //
@@ -54,9 +55,10 @@ var nestedColumns = []nestedColumn{
 		{"model", "a text"}, {"taxonomy", "a text"}, {"truncated", kindNumbers}, {"read", "an object"},
 		{"status", "a text"}, {"reason", "a text"}}}, // in the order of Diagnosis
 	{columnScores, nil},
-	{columnIssues, []columnPart{{"status", "a text"}, {"ids", kindNames}, {"reason", "a text"}, {"analysis", "a text"},
-		{"quote", "a text"}, {"severity", "a number"}, {"score", "a number"}, {"evaluation", "a text"},
-		{"evidence", "a text"}, {"other", "an object"}}}, // in that of package issues of room discover
+	{columnIssues, []columnPart{{"status", "a text"}, {"ids", kindNames}, {"reason", "a text"},
+		{"unsorted", "true or false"}, {"analysis", "a text"}, {"quote", "a text"}, {"severity", "a number"},
+		{"score", "a number"}, {"evaluation", "a text"}, {"evidence", "a text"}, {"other", "an object"}}},
+	// in the order of package issues of room discover
 }
 
 // scoreParts are those of a dimension whose kind is not kindJSON.

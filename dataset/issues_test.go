@@ -20,7 +20,7 @@ func TestIssuesInFlatFiles(t *testing.T) {
 	for _, want := range []string{
 		`{"status":"assigned","ids":["wrong-date","vague"],"analysis":"It is wrong; quite.","quote":"=1+1","severity":2,"evaluation":"long"}`,
 		`{"status":"no_issue","score":0.95}`,
-		`{"status":"unassigned","reason":"refused: sorry","evidence":"labels"}`,
+		`{"status":"unassigned","reason":"refused: sorry","unsorted":true,"evidence":"labels"}`,
 		`{"status":"no_issue","other":{"status":"no_issue"}}`,
 		`{"status":"no_issue","new":1}`,
 		`{"severity":2,"status":"no_issue"}`,

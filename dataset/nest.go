@@ -162,6 +162,11 @@ func typeOfKind(kind string, raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%.40s is no number", raw)
 	case numeric:
 		return json.RawMessage(strings.TrimSuffix(string(raw), ".0")), nil
+	case isText && kind == "true or false":
+		if text = strings.ToLower(text); text != "true" && text != "false" {
+			return nil, fmt.Errorf("%.40q is neither true nor false", text)
+		}
+		return json.RawMessage(text), nil
 	case isText && kind == kindNames:
 		return splitLabels(text), nil
 	case isText && (kind == kindJSON || kind == "an object"):

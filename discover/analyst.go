@@ -294,7 +294,7 @@ func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	f.IDs = nil
 	sorted := f.Status != issues.None || f.Score == nil
 	if f.Analysis != "" && sorted && !unfounded {
-		f.Status, f.Reason = "", ""
+		f.Status, f.Reason, f.Unsorted = "", "", false
 	}
 	return f, nil
 }

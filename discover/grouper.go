@@ -200,7 +200,7 @@ func (s *sorted) result(items []*Item) *Result {
 			f := items[i].Finding
 			switch {
 			case s.faults[u] != "":
-				f.Status, f.Reason = issues.Unassigned, s.faults[u]
+				f.Status, f.Reason, f.Unsorted = issues.Unassigned, s.faults[u], true
 			case len(of) == 0 && f.Score == nil: // the sentence says that something is wrong
 				f.Status, f.Reason = issues.Unassigned, issues.Unlisted
 			case len(of) == 0:

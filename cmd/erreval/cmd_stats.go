@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-const statsDescription = `How many rows have each error, of the rows that identify tagged:
+const statsDescription = `How many rows have each error, of the rows that identify tagged, or each issue of those that discover read:
    erreval stats tagged.jsonl
 
 Systems side by side: by the column "system" if there is one, by another column, or by file:
@@ -49,13 +50,16 @@ func statsCommand(e *env) *cli.Command {
 }
 
 func runStats(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTaxonomy)
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTask)
 	if err != nil {
 		return err
 	}
 	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
 		Group: readGroup(ctx, look.Taxonomy), Tests: ctx.Bool("tests")}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
+	if len(gates) > 0 || err != nil {
+		err = cmp.Or(checkTypes(look.Taxonomy), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func runStats(ctx *cli.Context, e *env) error {
 
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
-	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
+	so.Issues, so.IssueNames = issues.IDs, map[string]string{issues.Unlisted: issues.UnlistedName}
 	so.Thresholds, so.Weak = o.recorded()
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names

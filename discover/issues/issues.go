@@ -31,6 +31,9 @@ const (
 	NoComment  = "no_comment" // nobody wrote a comment on the row; such rows are counted apart from the others
 )
 
+// UnlistedName is shown for Unlisted where rows are counted by issue.
+const UnlistedName = "A fault assigned to no issue"
+
 // Reasons are those why a row may be unassigned.
 func Reasons() []string {
 	return []string{reply.Refused, reply.Filtered, reply.Cut, reply.Missing, reply.Ambiguous, reply.Unavailable,
@@ -42,6 +45,7 @@ type Finding struct {
 	Status     string   `json:"status"`               // Assigned, None or Unassigned
 	IDs        []string `json:"ids,omitempty"`        // of issues on the list; exactly where Status is Assigned
 	Reason     string   `json:"reason,omitempty"`     // why unassigned: a reason, perhaps with a colon and details
+	Unsorted   bool     `json:"unsorted,omitempty"`   // unassigned, though something is wrong: it could not be sorted
 	Analysis   string   `json:"analysis,omitempty"`   // what is wrong, in a sentence or a few
 	Quote      string   `json:"quote,omitempty"`      // words of the row's texts that show it
 	Severity   int      `json:"severity,omitempty"`   // 1 hardly minded, 2 clearly worse, 3 useless; 0 not given
@@ -51,13 +55,22 @@ type Finding struct {
 	Other      *Finding `json:"other,omitempty"`      // without evidence, where the row was analysed in both ways
 }
 
-// IDs gives the ids of a row's issues; false where it is not known what was found, or the column holds something else.
-func IDs(row *dataset.Row) (ids []string, searched bool) {
+// IDs gives the ids of a row's issues, as Finding.Found does; false also where the column holds something else.
+func IDs(row *dataset.Row) (ids []string, known bool) {
 	f, err := Of(row)
-	if f == nil || err != nil || f.Status == Unassigned {
+	if f == nil || err != nil {
 		return nil, false
 	}
-	return f.IDs, true
+	return f.Found()
+}
+
+// Found gives the ids of a row's issues, of which Unlisted stands for a fault that is assigned to none; false where it is
+// not known whether the row has a fault.
+func (f *Finding) Found() (ids []string, known bool) {
+	if f.Reason == Unlisted || f.Unsorted {
+		return []string{Unlisted}, true
+	}
+	return f.IDs, f.Status != Unassigned
 }
 
 // Of reads a row's finding: nil without an error if the column is absent or null.
@@ -91,6 +104,8 @@ func (f *Finding) validate() error {
 		return errors.New("assigned to no issue: \"ids\" is empty")
 	case f.Status != Assigned && len(f.IDs) > 0:
 		return fmt.Errorf("%q beside the issues %q", f.Status, f.IDs)
+	case f.Unsorted && f.Status != Unassigned:
+		return fmt.Errorf("%q beside \"unsorted\"", f.Status)
 	case f.Severity < 0 || f.Severity > 3:
 		return fmt.Errorf("severity %d; it is 1 to 3, or absent", f.Severity)
 	case f.Score != nil && !(*f.Score >= 0 && *f.Score <= 1):

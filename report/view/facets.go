@@ -224,7 +224,11 @@ func (b *builder) addListed(f *facetBuild, out *Facet) {
 	}
 	for _, name := range f.names {
 		if id, ok := strings.CutPrefix(name, prefixID); ok && !known[id] {
-			out.Values = append(out.Values, b.describeIssue(id, &issues.Issue{Name: id, Severity: report.Undefined}))
+			shown := id
+			if id == issues.Unlisted {
+				shown = issues.UnlistedName
+			}
+			out.Values = append(out.Values, b.describeIssue(id, &issues.Issue{Name: shown, Severity: report.Undefined}))
 		}
 	}
 }

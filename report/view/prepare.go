@@ -328,15 +328,16 @@ func setFinding(r *prepared, row *dataset.Row) {
 	if f == nil {
 		return
 	}
-	switch r.finding = f; f.Status {
-	case issues.Assigned:
-		for _, id := range f.IDs {
-			r.add(facetIssue, prefixID+id)
-		}
-	case issues.None:
+	r.finding = f
+	switch ids, known := f.Found(); {
+	case !known:
+		r.add(facetIssue, issues.Unassigned)
+	case len(ids) == 0:
 		r.add(facetIssue, noIssue)
 	default:
-		r.add(facetIssue, issues.Unassigned)
+		for _, id := range ids {
+			r.add(facetIssue, prefixID+id)
+		}
 	}
 	if f.Severity > 0 {
 		r.measure(measSeverity, float64(f.Severity))
