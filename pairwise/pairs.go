@@ -97,18 +97,34 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		}
 		all = kept
 	}
-	rows := make([]*dataset.Row, len(all))
+	rows, named := make([]*dataset.Row, len(all)), map[string]int{}
+	for _, p := range all {
+		named[sharedID(&outputs[p[0]], &outputs[p[1]])]++
+	}
 	for i, p := range all {
 		if random.IntN(2) == 1 {
 			p[0], p[1] = p[1], p[0]
 		}
-		row, err := pairRow(t, &outputs[p[0]], &outputs[p[1]])
+		a, b := &outputs[p[0]], &outputs[p[1]]
+		row, err := pairRow(t, a, b)
+		if id := sharedID(a, b); err == nil && id != "" && named[id] == 1 {
+			err = row.Set(dataset.ColumnID, id)
+		}
 		if err != nil {
 			return nil, err
 		}
 		rows[i] = row
 	}
 	return rows, nil
+}
+
+// sharedID is the id that both rows were given, as where ids are those of inputs: people's files call a pair so. "" is
+// none.
+func sharedID(a, b *Output) string {
+	if id := a.Row.GivenID(); id == b.Row.GivenID() {
+		return id
+	}
+	return ""
 }
 
 // systemsOf are the names of the systems, sorted.

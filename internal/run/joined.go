@@ -163,7 +163,7 @@ func (j *Joined) set(row *dataset.Row) error {
 	}
 	j.found[id], j.seen[id] = true, true
 	for i, raw := range values {
-		if raw == nil {
+		if raw == nil && !j.there[j.columns[i]] {
 			continue
 		}
 		if err := row.Set(j.columns[i], raw); err != nil {
@@ -173,10 +173,10 @@ func (j *Joined) set(row *dataset.Row) error {
 	return nil
 }
 
-// clear takes from a row without a partner what it has in columns of the file: it is not what the file says.
+// clear empties the file's columns in a row without a partner: the file says nothing of it.
 func (j *Joined) clear(row *dataset.Row) (err error) {
 	for _, name := range j.columns {
-		if _, has := row.Get(name); has && j.there[name] {
+		if j.there[name] {
 			err = errors.Join(err, row.Set(name, nil))
 		}
 	}

@@ -94,7 +94,7 @@ func TestReadRatings(t *testing.T) {
 				got += dataset.PlainText(raw) + "|"
 			}
 			return nil
-		}); err != nil || got != "1||3|2|" {
+		}); err != nil || got != "1|null|3|2|" {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}

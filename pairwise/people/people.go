@@ -37,6 +37,7 @@ type Report struct {
 	AlphaHigh  report.Number  `json:"alpha_high"`
 	Agreement  report.Number  `json:"agreement"`   // share of equal verdicts of two people, the mean over pairs
 	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
+	Unlabelled int            `json:"unlabelled"`  // pairs on which nobody gave a verdict
 	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
 	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.
 	TiesMerged  bool    `json:"ties_merged"`
@@ -47,6 +48,7 @@ type Report struct {
 	Unjudged     int       `json:"unjudged"`
 	Rankings     []Ranking `json:"rankings,omitempty"`
 	Lift         *Lift     `json:"lift,omitempty"` // nil where no pair was judged in both modes
+	systems      int
 	faults       []error
 }
 
@@ -91,14 +93,19 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 	r.TiesMerged = !slices.ContainsFunc(pairs, func(p Pair) bool { return slices.Contains(p.People, verdicts.BothBad) })
 	units := make([][]string, len(pairs))
 	majority := make([]string, len(pairs))
-	judged := false
+	judged, systems := false, stats.Numbers[string]{}
 	for i := range pairs {
 		p := &pairs[i]
+		systems.Of(p.SystemA)
+		systems.Of(p.SystemB)
 		r.People = max(r.People, len(p.People))
 		units[i] = slices.DeleteFunc(slices.Clone(p.People), func(v string) bool { return v == "" })
-		if majority[i] = majorityOf(p.People); majority[i] == "" {
+		switch majority[i] = majorityOf(p.People); {
+		case len(units[i]) == 0:
+			r.Unlabelled++
+		case majority[i] == "":
 			r.NoMajority++
-		} else {
+		default:
 			r.Majority[majority[i]]++
 		}
 		p.Judge = tieOf(p.Judge, r.TiesMerged)
@@ -111,6 +118,7 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 			r.Unjudged++
 		}
 	}
+	r.systems = len(systems)
 	err := r.addAgreement(ctx, pairs, units, &o.Intervals)
 	if err != nil || !judged {
 		return r, err

@@ -19,12 +19,16 @@ func (r *Report) IsIncomplete() bool { return r.Unjudged > 0 || len(r.faults) > 
 
 // Report puts the figures into words and tables.
 func (r *Report) Report() *report.Report {
-	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File, words.Plural(r.Pairs, "pair", "pairs"),
+	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File, words.Plural(r.Pairs-r.Unlabelled, "pair", "pairs"),
 		words.Plural(r.People, "person", "people"))}
 	if r.People > 1 {
 		alpha := report.Figure{Value: r.Alpha, Low: r.AlphaLow, High: r.AlphaHigh}
 		out.Facts = append(out.Facts, fmt.Sprintf("agreement of people: Krippendorff's alpha %s; raw agreement %s",
 			alpha.Text("%.3f"), r.Agreement.Text("%.3f")))
+	}
+	if r.Unlabelled > 0 {
+		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: nobody gave a verdict",
+			words.Plural(r.Unlabelled, "pair is", "pairs are")))
 	}
 	ties := fmt.Sprintf("both good %d, both bad %d", r.Majority[verdicts.BothGood], r.Majority[verdicts.BothBad])
 	if r.TiesMerged {
@@ -70,6 +74,9 @@ func (r *Report) Others() []report.Section {
 		orders.Rows = append(orders.Rows, []any{k.Estimator, k.Tau.As("%.2f")})
 	}
 	others := []report.Section{{Title: "Order of the systems by the judge and by people", Table: orders}}
+	if r.systems == 2 {
+		others[0].Notes = []string{"of two systems, tau is 1 or -1, and says little"}
+	}
 	if l := r.Lift; l != nil {
 		others = append(others, report.Section{Title: "Did showing the errors help?", Notes: []string{
 			fmt.Sprintf("accuracy on %s judged in both modes: vanilla %s, error-aware %s, difference %s; %d with another "+
