@@ -105,12 +105,11 @@ func discoverFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "template",
 			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
 	}
-	return slices.Concat(own, rowFlags(), discoverJudge.flags(), []cli.Flag{&cli.BoolFlag{Name: "retry-unusable",
-		Usage: "ask again where the replies in the journal could not be used"}})
+	return slices.Concat(own, rowFlags(), discoverJudge.flags())
 }
 
 // discoverJudge are the judge's flags of discover, which has a template for each kind of question.
-var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"}, own: []string{"retry-unusable"},
+var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"},
 	instead: "ask no model", missing: "--%s is for language models; name one with --judge"}
 
 // readDiscover reads the flags; ask is nil without a judge.
@@ -136,7 +135,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *discovering.Discover, ask *askin
 		return nil, nil, err
 	}
 	if ask, err = discoverJudge.read(ctx, e); ask != nil {
-		ask.Template, ask.ReplayRejected = "", !ctx.Bool("retry-unusable")
+		ask.Template = ""
 	}
 	return d, ask, errors.Join(err, checkDiscover(ctx, d, ask))
 }

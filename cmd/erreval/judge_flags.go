@@ -101,6 +101,7 @@ func boundFlags() []cli.Flag {
 	model := judging.DefaultSettings()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
+		&cli.BoolFlag{Name: "retry-unusable", Usage: "ask again where the replies in the journal could not be used"},
 		&cli.BoolFlag{Name: "keep-prompts",
 			Usage: "keep in the journal what is asked as well, for erreval show --prompts"},
 		&cli.Float64Flag{Name: "max-cost",
@@ -207,13 +208,16 @@ func readAskOptions(ctx *cli.Context, e *env) (*asking.Options, error) {
 	o := &asking.Options{Template: ctx.String("template"), ShowPrompt: ctx.String("show-prompt"),
 		Panel: scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !ctx.Bool("dry-run") && o.ShowPrompt == ""
-	o.KeepPrompts, o.Warn = ctx.Bool("keep-prompts"), e.Warn
+	o.KeepPrompts, o.ReplayRejected, o.Warn = ctx.Bool("keep-prompts"), !ctx.Bool("retry-unusable"), e.Warn
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	o.Budget.MaxCost = given(ctx, "max-cost", ctx.Float64) // a limit of 0 allows nothing
 	o.Budget.MaxTokens, o.Budget.MaxCalls = given(ctx, "max-tokens", ctx.Int64), given(ctx, "max-calls", ctx.Int64)
 	base, err := readBase(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if e.typed([]string{"base-url"}) && ctx.String("base-url") == "" { // as by an empty variable of a shell
+		return nil, exit.Usagef("--base-url is empty: give an endpoint's address, or leave it out for the vendor's own")
 	}
 	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"),
 		File: ctx.String("config"), UserFile: userConfig(e), Trusted: trust.NewStore(e.Getenv).Trusted, Base: base,
