@@ -229,9 +229,9 @@ func inputText(turns []turn) string {
 	return last + strings.Join(lines, "\n")
 }
 
-// find gives the JSON of a column, or where there is none of that name, what a path leads to: a column, and behind dots
+// Find gives the JSON of a column, or where there is none of that name, what a path leads to: a column, and behind dots
 // the keys of objects and the places in lists, from 0 on, as in choices.0.message.content.
-func (r *Row) find(name string) (json.RawMessage, bool) {
+func (r *Row) Find(name string) (json.RawMessage, bool) {
 	if raw, ok := r.Get(name); ok {
 		return raw, true
 	}

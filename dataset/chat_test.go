@@ -155,7 +155,7 @@ func FuzzChat(f *testing.F) {
 		}
 		row.columns = columns
 		for _, name := range []string{"messages", path} {
-			raw, ok := row.find(name)
+			raw, ok := row.Find(name)
 			if !ok {
 				continue
 			}

@@ -183,7 +183,7 @@ func (r *Reader) guessColumns(rec record) error {
 	}
 	e.task, e.option = r.opt.Taxonomy.Name, r.opt.mapOption()
 	for _, field := range r.fields {
-		_, found := e.First.find(r.column[field])
+		_, found := e.First.Find(r.column[field])
 		switch {
 		case slices.Contains(e.Fields, field):
 			e.named = append(e.named, r.column[field])
@@ -216,7 +216,7 @@ func (r *Reader) lookAhead(e *ColumnsError) error {
 // dropFound takes the fields that the row has a column for, and those that need none, from those that are missing.
 func (r *Reader) dropFound(e *ColumnsError, row *Row) {
 	e.Fields = slices.DeleteFunc(e.Fields, func(field string) bool {
-		_, found := row.find(r.column[field])
+		_, found := row.Find(r.column[field])
 		return found || r.optional[field] && r.opt.Map[field] == ""
 	})
 }
@@ -277,7 +277,7 @@ func partHint(raw json.RawMessage, column string) string {
 // fields stand in one file, as where simulated rows were added to conversations, each is read as it is.
 func (r *Reader) findField(row *Row, field string) (name string, raw json.RawMessage, ok bool) {
 	name = r.column[field]
-	if raw, ok = row.find(name); ok || r.opt.Map[field] != "" {
+	if raw, ok = row.Find(name); ok || r.opt.Map[field] != "" {
 		return name, raw, ok
 	}
 	other := ""

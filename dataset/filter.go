@@ -22,7 +22,7 @@ const seenValues = 8
 func (f *Filter) Match(r *Row) bool {
 	ok := true
 	for column, want := range f.Where {
-		raw, has := r.Get(column)
+		raw, has := r.Find(column)
 		value := PlainText(raw)
 		if has {
 			f.countValue(column, value)

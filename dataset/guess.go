@@ -35,7 +35,7 @@ func (r *Reader) guessMissing(row *Row) {
 	taken := map[string]bool{}
 	for _, f := range r.fields {
 		r.readByOwnName(row, f)
-		if _, ok := row.find(r.column[f]); ok {
+		if _, ok := row.Find(r.column[f]); ok {
 			taken[r.column[f]] = true
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Reader) readByOwnName(row *Row, field string) {
 	if named == "" || !own || !r.opt.OwnNames {
 		return
 	}
-	if _, given := row.find(named); !given {
+	if _, given := row.Find(named); !given {
 		r.column[field] = field
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", named, field))
 	}
@@ -104,7 +104,7 @@ func (r *Reader) readByOwnName(row *Row, field string) {
 // readByRecord reads a field from the column that the run which made the file read it from.
 func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
-	if _, there := row.find(was); there && was != "" {
+	if _, there := row.Find(was); there && was != "" {
 		r.column[field] = was
 		r.byRecord = append(r.byRecord, fmt.Sprintf("%s from %q", field, was))
 	}

@@ -49,7 +49,7 @@ func GroupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) (string, erro
 	if i := slices.Index(t.FieldNames(), group); i >= 0 {
 		return row.Values[i], nil
 	}
-	raw, ok := row.Get(group)
+	raw, ok := row.Find(group)
 	if !ok {
 		return "", NoColumn("--group", row, group)
 	}

@@ -138,7 +138,7 @@ func (p *preparer) prepare(row *dataset.Row) (*prepared, error) {
 	}
 	r.record = bytes.Clone(bytes.TrimSuffix(p.out.Bytes(), []byte("\n")))
 	p.setTexts(r, row)
-	if raw, ok := row.Get(p.system); ok {
+	if raw, ok := row.Find(p.system); ok {
 		if text, ok := shortText(raw); ok && text != "" {
 			r.add(facetSystem, text)
 		}

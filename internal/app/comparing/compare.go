@@ -239,7 +239,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	t := m.Rows.Taxonomy
 	by := cmp.Or(m.By, t.GroupField())
 	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
-		raw, ok := row.Get(m.System)
+		raw, ok := row.Find(m.System)
 		if !ok {
 			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 				strings.Join(row.Columns(), ", "))
@@ -251,7 +251,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		out := pairwise.Output{System: system, Row: row}
 		if i := slices.Index(t.FieldNames(), by); i >= 0 {
 			out.Item = row.Values[i]
-		} else if raw, ok := row.Get(by); ok {
+		} else if raw, ok := row.Find(by); ok {
 			out.Item = dataset.PlainText(raw)
 		} else {
 			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
