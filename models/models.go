@@ -43,7 +43,7 @@ type Model struct {
 // vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused. Every error is
 // an *UnfitError.
 func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, UnfitErrorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an "+
 			"imported model ('erreval models list')", dir, err)
@@ -54,6 +54,14 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return m, nil
+}
+
+// openFolder is os.OpenRoot, which would wait at a pipe until somebody writes there.
+func openFolder(dir string) (*os.Root, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	return os.OpenRoot(dir)
 }
 
 // OpenFS is Open for the model in fsys; source names it in messages.
@@ -102,7 +110,7 @@ func (m *Model) verifyFiles(graph string) error {
 // VerifyFiles compares every file that the manifest of the model in dir lists, those of the fallback too, with its
 // hash, and the manifest with its checksum; that it has none is an error too. It needs no taxonomy, and opens no graph.
 func VerifyFiles(dir string) (*Manifest, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}

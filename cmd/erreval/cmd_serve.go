@@ -265,8 +265,8 @@ func (o *serveOptions) readToken(e *env) (string, error) {
 	token := strings.TrimRight(string(text), "\r\n")
 	if len(token) < minToken || len(token) > maxToken ||
 		strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", exit.Usagef("--token-file %s: want one line of %d to %d visible ASCII characters; make one with: "+
-			"head -c 24 /dev/urandom | base64 > %[1]s", o.TokenFile, minToken, maxToken)
+		return "", exit.Usagef("--token-file %s: want one line of %d to %d visible ASCII characters; make one in a "+
+			"new file with: head -c 24 /dev/urandom | base64 > NEWFILE", o.TokenFile, minToken, maxToken)
 	}
 	if info.Mode().Perm()&0o044 != 0 {
 		e.Say("others on this machine can read %s; chmod 600 keeps the token to you", o.TokenFile)
