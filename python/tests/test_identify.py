@@ -265,6 +265,8 @@ def test_results(model: str, tmp_path: Path) -> None:
     assert change["from"]["Vague"] == vague and change["to"]["Vague"] == 0
     shown = [change[c].tolist()[0] for c in ("low", "difference", "high")]
     assert change.index[0] == "without error" and shown == sorted(shown)
+    with pytest.warns(UserWarning, match="partner"):  # of half of the rows, and figures of the others
+        assert results.diff(erreval.Results(tagged.iloc[: len(tagged) // 2]))["from"].notna().any()
     page = tmp_path / "page.html"
     results.report(page)
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html")

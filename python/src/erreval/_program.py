@@ -8,12 +8,14 @@ import json
 import os
 import re
 import subprocess
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from .errors import Error, UnfitError, UsageError
 
 OLDEST_LIBRARY = (1, 24)  # internal/nativelib's MinMinor
+INCOMPLETE = 3  # the exit code of figures that leave rows out
 
 
 def program() -> str:
@@ -58,10 +60,13 @@ def failure(code: int, said: str) -> Error:
 
 
 def run(*args: str) -> str:
-    """What the program prints."""
+    """What the program prints; a warning where that leaves rows out."""
     done = subprocess.run([program(), *args], env=environment(), capture_output=True, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        raise failure(done.returncode, done.stderr.decode("utf-8", "replace"))
+    said = done.stderr.decode("utf-8", "replace")
+    if done.returncode == INCOMPLETE and done.stdout:
+        warnings.warn(said.strip(), stacklevel=4)
+    elif done.returncode != 0:
+        raise failure(done.returncode, said)
     return done.stdout.decode()
 
 
