@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
@@ -218,6 +219,11 @@ func (s *Stats) result() string {
 		return text + "."
 	}
 	what := map[string]string{kindLabel: "error", kindIssue: "issue"}[first.kind]
-	return fmt.Sprintf("%s; in all rows the commonest %s is %s, %s %%.", text, what, s.columns[most].name,
-		s.columns[most].text(s.All.cells[most].Share))
+	weak := ""
+	isOfMost := func(w string) bool { return strings.HasPrefix(w, "do not rely on "+s.columns[most].name+":") }
+	if first.kind == kindLabel && slices.ContainsFunc(s.Weak, isOfMost) {
+		weak = ", for which the model is not to be relied on"
+	}
+	return fmt.Sprintf("%s; in all rows the commonest %s is %s, %s %%%s.", text, what, s.columns[most].name,
+		s.columns[most].text(s.All.cells[most].Share), weak)
 }

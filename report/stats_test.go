@@ -109,6 +109,10 @@ good has most rows without error, 100 % (90.7 to 100.0); in all rows the commone
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at the end%s", text, want)
 	}
+	s.Weak = []string{"do not rely on Vague: F1 0.21"}
+	if text := printed(t, s); !strings.HasSuffix(text, "is Vague, 48.0 %, for which the model is not to be relied on.\n") {
+		t.Errorf("no limit is said: %s", text)
+	}
 }
 
 // Of errors in as many rows none is the commonest, nor is one that no row has.

@@ -184,15 +184,21 @@ func (c *Comparison) result() string {
 	if len(level) > 1 {
 		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
 	}
+	if c.isOffline() {
+		unsure += "; a model's labels decided this, and no judge"
+	}
 	return fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
 }
+
+// isOffline tells whether all verdicts are those of labels.
+func (c *Comparison) isOffline() bool { return slices.Equal(c.Judges, []string{dataset.JudgeOffline}) }
 
 // Whose says whose verdicts they are; "" where the file does not.
 func (c *Comparison) Whose() string {
 	switch {
 	case len(c.Judges) == 0:
 		return ""
-	case slices.Equal(c.Judges, []string{dataset.JudgeOffline}):
+	case c.isOffline():
 		return "verdicts are of the labels that a model found, which Overall weighs by severity: no judge compared the texts"
 	}
 	return "verdicts are by " + strings.Join(c.Judges, ", ")
