@@ -108,7 +108,7 @@ export function firstView(catalog: Catalog): View {
 export function findings(catalog: Catalog): Facet[] {
   const rank = (f: Facet) => {
     const at = ["label", "issue", "gold"].indexOf(f.key);
-    return at >= 0 ? at : f.key.startsWith("verdict.") ? 3 : -1;
+    return at >= 0 ? at : f.key === "verdict.Overall" ? 3 : f.key.startsWith("verdict.") ? 4 : -1;
   };
   return catalog.facets.filter((f) => rank(f) >= 0).sort((a, b) => rank(a) - rank(b));
 }
