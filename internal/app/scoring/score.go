@@ -334,7 +334,11 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, d := range s.Dimensions {
-		fmt.Fprintf(t, "%s\t%d scored\tmean %s (1 to %d)\t\n", d.Dimension, d.Scored, d.Mean.Text("%.2f"), d.Highest)
+		mean := d.Mean.Text("%.2f")
+		if d.Scored > 0 && !d.Mean.Defined() {
+			mean = "not read again" // of a file that was finished
+		}
+		fmt.Fprintf(t, "%s\t%d scored\tmean %s (1 to %d)\t\n", d.Dimension, d.Scored, mean, d.Highest)
 	}
 	return t.Flush()
 }
