@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // synonyms are columns that stand for the same thing in common files, the likelier first: SQuAD,
@@ -43,6 +45,7 @@ func (r *Reader) guessMissing(row *Row) {
 		r.said = append(r.said, fmt.Sprintf("read as the run that made the file did: %s (%sFIELD=COLUMN names others)",
 			strings.Join(r.byRecord, ", "), r.opt.mapOption()))
 	}
+	r.noteOther(row, taken)
 	for _, f := range r.fields {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
 			continue
@@ -57,6 +60,22 @@ func (r *Reader) guessMissing(row *Row) {
 		} else if r.optional[f] {
 			r.noteMissing(f, row)
 		}
+	}
+}
+
+// noteOther says where beside a column with the name of the text under evaluation stands one that may hold it as well:
+// in some files the former is the reference.
+func (r *Reader) noteOther(row *Row, taken map[string]bool) {
+	if len(r.fields) == 0 || len(r.opt.Taxonomy.Fields) == 0 || r.fields[0] != r.opt.Taxonomy.Fields[0].Name {
+		return
+	}
+	f := r.fields[0]
+	if r.column[f] != f || !taken[f] || r.opt.Map[f] != "" {
+		return
+	}
+	if c, ok := findColumn(f, row.Columns(), taken); ok {
+		r.said = append(r.said, fmt.Sprintf("taking the column %q; if that is the reference, and %q what was generated: "+
+			"%s%[1]s=%s", f, c, r.opt.mapOption(), words.Quote(c)))
 	}
 }
 

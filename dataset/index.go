@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"crypto/sha256"
+	"strings"
 )
 
 // Index finds the rows of one file in others, by id. Where rows of the indexed file share a given id, the text tells
@@ -16,7 +17,8 @@ type Index struct {
 type indexed struct {
 	at, n  int // how many ids came before; the caller's number
 	text   [sha256.Size]byte
-	shared bool // its id is that of further rows: all are in equal
+	system string // see Row.SystemMark
+	shared bool   // its id is that of further rows: all are in equal
 }
 
 // equalRows are those that share id and text.
@@ -36,7 +38,7 @@ func (x *Index) Add(row *Row, n int) {
 	id, text := row.indexID(), row.TextSum()
 	first, there := x.rows[id]
 	if !there {
-		x.rows[id] = indexed{at: len(x.rows), n: n, text: text}
+		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemMark()}
 		return
 	}
 	if !first.shared {
@@ -70,7 +72,8 @@ func (x *Index) NewMatch() *Match {
 
 // Find gives the number under which a row was added, and whether its text is the same. A row that was found with
 // another text is found again by one with its own, where rows of the other file share the id. If one with another text
-// comes again, it is not ok, and n is still the number: then it is not known which of them is meant. Else n is -1.
+// comes again, it is not ok, and n is still the number: then it is not known which of them is meant. Else n is -1, as for
+// a row with another text that says to be of another system.
 func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	id := row.indexID()
 	first, there := m.in.rows[id]
@@ -88,6 +91,9 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 		return rows[i], true, true
 	}
 	same = text == first.text
+	if !same && OtherSystem(first.system, row.SystemMark()) {
+		return -1, false, false
+	}
 	switch s := m.state[first.at]; {
 	case s == matchedSameText:
 		return -1, false, false
@@ -99,4 +105,22 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 		m.state[first.at] = matchedSameText
 	}
 	return first.n, same, true
+}
+
+// SystemMark says which system's output a row is, by its column "system" or else "model"; "" is not known.
+func (r *Row) SystemMark() string {
+	for _, name := range []string{ColumnSystem, "model"} {
+		for _, c := range r.columns {
+			if strings.EqualFold(c.name, name) && !isNull(c.value) {
+				return name + "=" + strings.TrimSpace(PlainText(c.value))
+			}
+		}
+	}
+	return ""
+}
+
+// OtherSystem tells whether rows with these marks say to be of different systems, in columns of one name.
+func OtherSystem(a, b string) bool {
+	of, _, _ := strings.Cut(a, "=")
+	return a != b && a != "" && strings.HasPrefix(b, of+"=")
 }

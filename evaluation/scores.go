@@ -126,6 +126,7 @@ type Scores struct {
 	ratings [][][]float64   // by dimension and row: the scores in them
 	sets    []*scoreSet     // one for each file, or for each mode
 	lift    *Lift           // with ScoreOptions.ByMode
+	hints   report.Hints
 }
 
 // NewScores starts without rows. The error is that of ScoreOptions.Validate.
@@ -198,6 +199,9 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 		r.remarks = append(append(r.remarks, data.describeMisfits(d)...), data.describeConstants(d)...)
 	}
 	r.remarks = append(r.remarks, data.describeFewGroups()...)
+	if note := s.hints.Note(); note != "" && data.systems < 2 {
+		r.remarks = append(r.remarks, note)
+	}
 	if s.unrated > 0 {
 		r.remarks = append(r.remarks, words.Plural(s.unrated, "human score is", "human scores are")+
 			" missing (blank, n/a, NA, - or null)")

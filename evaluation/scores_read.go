@@ -57,8 +57,12 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
 		return err
 	}
-	if r.system, _, err = report.SystemOf(row, s.o.System); err != nil {
+	known := false
+	if r.system, known, err = report.SystemOf(row, s.o.System); err != nil {
 		return err
+	}
+	if !known {
+		s.hints.Add(row)
 	}
 	for d, h := range s.o.Human {
 		ratings, err := s.readRatings(&h, row)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 )
 
 const (
@@ -61,6 +62,18 @@ func (h *Hints) Usual() (column string) {
 		}
 	}
 	return column
+}
+
+// Note names the columns that may tell systems apart; "" is none.
+func (h *Hints) Note() string {
+	columns := h.find()
+	if len(columns) == 0 {
+		return ""
+	}
+	for i, c := range columns {
+		columns[i] = "--by " + words.Quote(c)
+	}
+	return "rows may be told apart by " + strings.Join(columns, " or ")
 }
 
 // find gives that column, else a few others; none without any.

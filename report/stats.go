@@ -345,12 +345,8 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		return nil, t.rows.NothingToShow(s.All.Rows)
 	}
 	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
-	if columns := t.hints.find(); len(columns) > 0 && t.o.By == "" && s.By == "" {
-		for i, c := range columns {
-			columns[i] = "--by " + words.Quote(c)
-		}
-		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by " +
-			strings.Join(columns, " or ")}})
+	if note := t.hints.Note(); note != "" && t.o.By == "" && s.By == "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
 	}
 	if alike := s.alikeSystems(); alike != "" {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})

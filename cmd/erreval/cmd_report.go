@@ -219,7 +219,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if err = reporting.CheckSystem(index, o.System); err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
-	so := reporting.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
+	so := reporting.Options{Source: index, System: o.System, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
 	for _, f := range index.Files() {
 		so.Runs = append(so.Runs, reporting.Run{Name: f.Name, Path: f.Path})
 	}

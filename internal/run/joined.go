@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -34,12 +35,16 @@ type Joined struct {
 	all   []string                    // the columns of the first row
 	there map[string]bool
 	lines map[string]int // by id
+	// by id: what rows say of their system, and how many rows of another one have the id
+	systems map[string]string
+	others  int
 }
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
-		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{}}
+		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
+		systems: map[string]string{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -101,7 +106,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
+	j.rows[id], j.ids, j.lines[id], j.systems[id] = values, append(j.ids, id), row.Line, row.SystemMark()
 	return nil
 }
 
@@ -154,6 +159,15 @@ func WithoutFields(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 func (j *Joined) set(row *dataset.Row) error {
 	id := cmp.Or(j.idOf(row), row.ID)
 	values, there := j.rows[id]
+	if item, ok := row.Get(verdicts.Item); !there && ok { // of a pair: people may have named what was asked
+		if values, there = j.rows[dataset.PlainText(item)]; there {
+			id = dataset.PlainText(item)
+		}
+	}
+	if there && dataset.OtherSystem(j.systems[id], row.SystemMark()) {
+		j.others++
+		there = false
+	}
 	if !there {
 		j.asked = cmp.Or(j.asked, id)
 		return j.clear(row)
@@ -190,6 +204,10 @@ const shownAlone = 3
 func (j *Joined) Check(p *Process) error {
 	if !j.ended {
 		return nil
+	}
+	if len(j.found) == 0 && j.others > 0 {
+		return fmt.Errorf("%s: rows with its ids name other systems in their column system or model than it does: write "+
+			"them alike, or leave that column out of one of the files", j.File)
 	}
 	if len(j.found) == 0 {
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+

@@ -14,14 +14,15 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// Ratings are those of a file with one rating a row: which row is rated, by whom, in which dimension, and how. The rows
-// of that id get a column for each of their ratings in a dimension.
+// Ratings are those of a file with one rating a row: which row is rated, by whom, in which dimension, and how; or with
+// all of one rater, a dimension a column. The rows of that id get a column for each of their ratings in a dimension.
 type Ratings struct {
 	file       string
 	item       string // column; "" where the row's id is that of what is rated
 	who        string
 	dimension  string
 	value      string
+	asked      []string          // columns of dimensions, in the place of the two before
 	dimensions []*ratedDimension // in the file's order
 	raters     map[string]bool
 	lines      map[[3]string]int // by id, dimension and rater
@@ -30,9 +31,10 @@ type Ratings struct {
 // ratedDimension is one as the file names it.
 type ratedDimension struct {
 	name    string
-	columns []int // of Joined: of the first rating of a row, of the second …
-	lines   []int // of values that the check refuses
-	fault   error // of the first
+	column  string // of the file
+	columns []int  // of Joined: of the first rating of a row, of the second …
+	lines   []int  // of values that the check refuses
+	fault   error  // of the first
 }
 
 // Names of the columns of such files, as simpleName has them.
@@ -71,6 +73,15 @@ func newRatings(file string, columns []string) *Ratings {
 	return r
 }
 
+// newRaters is newRatings for a file in which a row has what one rater says in the columns asked for.
+func newRaters(file string, columns, asked []string) *Ratings {
+	who := slices.IndexFunc(columns, func(c string) bool { return slices.Contains(raterNames, simpleName(c)) })
+	if who < 0 || slices.ContainsFunc(asked, func(c string) bool { return !slices.Contains(columns, c) }) {
+		return nil
+	}
+	return &Ratings{file: file, who: columns[who], asked: asked, raters: map[string]bool{}, lines: map[[3]string]int{}}
+}
+
 // ReadRatings is ReadJoined for people's ratings, whose file may also have one rating a row. Then ratings say which
 // columns rows get; else they are nil. A file that has one of the columns asked for is read as ReadJoined does. What
 // check says of a value that is no rating goes on behind the column's name.
@@ -80,6 +91,11 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 	var ratings *Ratings
 	err := in.readJoined(ctx, p, j, func(row *dataset.Row) error {
 		all := row.Columns()
+		if j.all == nil && len(columns) > 0 && newRatings(file, all) == nil {
+			if ratings = newRaters(file, all, columns); ratings != nil {
+				j.columns = nil
+			}
+		}
 		if j.all == nil && !slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(all, c) }) {
 			if ratings = newRatings(file, all); ratings != nil {
 				j.columns = nil
@@ -102,8 +118,11 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 				long.dimension)
 		}
 	case err == nil && ratings != nil:
-		p.Note([]string{fmt.Sprintf("%s: read as one rating a row (columns %s, %s, %s): %s, %s", file, ratings.who,
-			ratings.dimension, ratings.value, words.Plural(len(ratings.raters), "rater", "raters"),
+		form := fmt.Sprintf("one rating a row (columns %s, %s, %s)", ratings.who, ratings.dimension, ratings.value)
+		if ratings.asked != nil {
+			form = fmt.Sprintf("one rater a row (column %s)", ratings.who)
+		}
+		p.Note([]string{fmt.Sprintf("%s: read as %s: %s, %s", file, form, words.Plural(len(ratings.raters), "rater", "raters"),
 			words.Plural(len(ratings.dimensions), "dimension", "dimensions"))})
 	}
 	return j, ratings, err
@@ -117,15 +136,32 @@ func (r *Ratings) chooseID(first *dataset.Row, named bool) {
 	}
 }
 
-// add adds a rating to those of its row.
+// add adds a rating, or those of a rater, to those of its row.
 func (r *Ratings) add(j *Joined, row *dataset.Row) error {
-	id, name, who, err := r.whose(j, row)
+	id, who, err := r.whose(j, row)
 	if err != nil {
 		return err
 	}
+	if r.asked == nil {
+		name, err := r.text(row, r.dimension)
+		if err != nil {
+			return err
+		}
+		return r.addValue(j, row, id, who, name, r.value)
+	}
+	for _, column := range r.asked {
+		if err := r.addValue(j, row, id, who, column, column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addValue adds what a rater says in a column of a row in a dimension.
+func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column string) error {
 	d := r.find(name)
 	if d == nil {
-		d = &ratedDimension{name: name}
+		d = &ratedDimension{name: name, column: column}
 		r.dimensions = append(r.dimensions, d)
 	}
 	key := [3]string{id, d.name, who}
@@ -134,7 +170,7 @@ func (r *Ratings) add(j *Joined, row *dataset.Row) error {
 			d.name, line)
 	}
 	r.raters[who], r.lines[key] = true, row.Line
-	raw, ok := row.Get(r.value)
+	raw, ok := row.Get(column)
 	if !ok {
 		raw = json.RawMessage("null")
 	}
@@ -142,33 +178,33 @@ func (r *Ratings) add(j *Joined, row *dataset.Row) error {
 		d.lines, d.fault = append(d.lines, row.Line), cmp.Or(d.fault, err)
 	}
 	j.addRating(id, d, bytes.Clone(raw))
+	j.systems[id] = row.SystemMark()
 	return nil
 }
 
 // whose rating of what a row is.
-func (r *Ratings) whose(j *Joined, row *dataset.Row) (id, dimension, who string, err error) {
-	text := func(column string) (string, error) {
-		raw, _ := row.Get(column)
-		text := strings.TrimSpace(dataset.PlainText(raw))
-		if text == "" || string(raw) == "null" {
-			return "", fmt.Errorf("column %q is empty; in a file with one rating a row it has to say whose rating of what "+
-				"it is", column)
-		}
-		return text, nil
-	}
+func (r *Ratings) whose(j *Joined, row *dataset.Row) (id, who string, err error) {
 	if r.item == "" {
 		id = j.idOf(row)
 		err = checkJoinedID(row, id, 0)
 	} else {
-		id, err = text(r.item)
+		id, err = r.text(row, r.item)
 	}
 	if err == nil {
-		dimension, err = text(r.dimension)
+		who, err = r.text(row, r.who)
 	}
-	if err == nil {
-		who, err = text(r.who)
+	return id, who, err
+}
+
+// text is that of a cell, which may not be empty.
+func (r *Ratings) text(row *dataset.Row, column string) (string, error) {
+	raw, _ := row.Get(column)
+	text := strings.TrimSpace(dataset.PlainText(raw))
+	if text == "" || string(raw) == "null" {
+		return "", fmt.Errorf("column %q is empty; in a file with one rating a row it has to say whose rating of what "+
+			"it is", column)
 	}
-	return id, dimension, who, err
+	return text, nil
 }
 
 // find is the dimension of a name, in upper or lower case; nil if there is none.
@@ -221,7 +257,7 @@ func (r *Ratings) Columns(j *Joined, dimension string) ([]string, error) {
 		if n := len(d.lines); n > 1 {
 			more = fmt.Sprintf("; in %s %d values are none, the next one in line %d", d.name, n, d.lines[1])
 		}
-		return nil, fmt.Errorf("%s:%d: column %q %w%s", r.file, d.lines[0], r.value, d.fault, more)
+		return nil, fmt.Errorf("%s:%d: column %q %w%s", r.file, d.lines[0], d.column, d.fault, more)
 	}
 	var columns []string
 	for _, c := range d.columns {

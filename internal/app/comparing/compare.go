@@ -4,6 +4,7 @@ package comparing
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -235,7 +236,12 @@ type MakePairs struct {
 // Run makes the pairs. A file of pairs that is there is replaced: it follows from the input. Lines that are no rows are
 // left out; left says so by its exit code.
 func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
+	type output struct {
+		item, system string
+		text         [sha256.Size]byte
+	}
 	var outputs []pairwise.Output
+	seen, copies := map[output]bool{}, 0
 	t := m.Rows.Taxonomy
 	by := cmp.Or(m.By, t.GroupField())
 	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
@@ -256,9 +262,19 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		} else {
 			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
 		}
+		key := output{out.Item, system, row.TextSum()}
+		if seen[key] {
+			copies++
+			return nil
+		}
+		seen[key] = true
 		outputs = append(outputs, out)
 		return nil
 	})
+	if copies > 0 {
+		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before", m.Input,
+			words.Plural(copies, "row is", "rows are"))})
+	}
 	if err != nil {
 		return 0, nil, err
 	}

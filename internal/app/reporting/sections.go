@@ -27,6 +27,7 @@ type Options struct {
 	Open       func(path string) (run.Rows, error) // says how a file is read, with its taxonomy
 	Human      map[string]string                   // dimension to columns with people's scores, joined by commas
 	Verdicts   []string                            // columns with people's verdicts on pairs
+	System     string                              // column that tells systems apart, where one was named
 	Workspaces []string                            // folders of "erreval refine"
 	Seed       uint64                              // of resamples
 	limited    int                                 // rows that a figure reads of a run, for tests; 0 is maxRows
