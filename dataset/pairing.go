@@ -52,6 +52,8 @@ type Pairs struct {
 	By      []string // what pairs them: columns or fields; "id" for ids
 	InOrder int      // pairs of rows that share By with others: the first with the first, the second with the second …
 	FewIDs  bool     // By is not "id" because hardly any id is in both files
+	Mixed   bool     // By is not "id" because many ids are those of rows on other inputs
+	Other   int      // pairs of rows on other inputs, as far as the group field says
 	Would   []string // columns that would pair almost all rows, where By alone does not; nil if there are none
 }
 
@@ -131,7 +133,13 @@ func (p *Pairing) Match() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.match(a.id, b.id, []string{ColumnID}, false)
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
-	if !p.byID && (!a.given || !b.given || fewIDs) {
+	p.countOther(pairs)
+	mixed := !fewIDs && float64(pairs.Other) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
+	if !p.byID && (!a.given || !b.given || fewIDs || mixed) {
+		best := pairs.Both
+		if mixed {
+			best -= pairs.Other
+		}
 		var inputs []string
 		for i, name := range p.names {
 			if i > 0 && !p.empty[i] {
@@ -145,8 +153,8 @@ func (p *Pairing) Match() *Pairs {
 			return names
 		}
 		try := func(keyA, keyB []uint64, by []string, inOrder bool) {
-			if more := p.match(keyA, keyB, by, inOrder); more.Both > pairs.Both {
-				pairs, more.FewIDs = more, fewIDs
+			if more := p.match(keyA, keyB, by, inOrder); more.Both > best {
+				pairs, best, more.FewIDs, more.Mixed = more, more.Both, fewIDs, mixed
 			}
 		}
 		try(join(a.inputs, a.system), join(b.inputs, b.system), withSystem(inputs...), true)
@@ -164,6 +172,16 @@ func (p *Pairing) Match() *Pairs {
 	return pairs
 }
 
+// countOther counts the pairs whose rows have other inputs.
+func (p *Pairing) countOther(pairs *Pairs) {
+	a, b := p.sides[0].groups, p.sides[1].groups
+	for j, i := range pairs.Of {
+		if i >= 0 && a[i] != b[j] {
+			pairs.Other++
+		}
+	}
+}
+
 // isEnough tells whether so many pairs leave few rows of either file without a partner.
 func (p *Pairing) isEnough(pairs int) bool {
 	rows := max(p.sides[0].rows, p.sides[1].rows)
@@ -171,19 +189,23 @@ func (p *Pairing) isEnough(pairs int) bool {
 }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
-// the one row of B that is left; with inOrder also what is left of a key that as many rows of A have as of B, in order.
+// the one row of B that is left, be there copies of either; with inOrder also what is left of a key that as many rows of
+// A have as of B, in order.
 func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}
 	type keyed struct{ key, text uint64 }
-	rows, rowsB, equal := map[uint64]int{}, map[uint64]int{}, map[keyed][]int{}
+	rows, rowsB, texts, equal := map[uint64]int{}, map[uint64]int{}, map[uint64]int{}, map[keyed][]int{}
 	used := make([]bool, len(keyA))
 	for i, key := range keyA {
 		rows[key]++
 		at := keyed{key, a.text[i]}
-		equal[at] = append(equal[at], i)
+		if equal[at] = append(equal[at], i); len(equal[at]) == 1 {
+			texts[key]++
+		}
 	}
-	left := map[uint64]int{}
+	left, copies := map[uint64]int{}, map[keyed]bool{}
+	isCopy := make([]bool, len(keyB))
 	for j, key := range keyB {
 		rowsB[key]++
 		at := keyed{key, b.text[j]}
@@ -193,8 +215,10 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 			pairs.Both++
 			continue
 		}
-		pairs.Of[j] = -1
-		left[key]++
+		pairs.Of[j], isCopy[j] = -1, copies[at]
+		if copies[at] = true; !isCopy[j] {
+			left[key]++
+		}
 	}
 	free := map[uint64][]int{} // rows of A
 	for i, key := range keyA {
@@ -203,7 +227,7 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 		}
 	}
 	for j, key := range keyB {
-		alone := left[key] == 1 && rows[key] == 1
+		alone := left[key] == 1 && texts[key] == 1 && !isCopy[j]
 		if pairs.Of[j] >= 0 || len(free[key]) == 0 || !alone && !(inOrder && rows[key] == rowsB[key]) {
 			continue
 		}

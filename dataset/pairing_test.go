@@ -47,8 +47,10 @@ func TestPairing(t *testing.T) {
 	}{
 		"by id": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
 			[]texts{{"2", "s", "y", "r"}, {"1", "s", "x", "p"}, {"3", "s", "z", "q"}}, []int{1, 0, -1}, "[id]", nil},
-		"ids win over inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
-			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{0, -1}, "[id]", nil},
+		"ids that name other inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
+			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{1, 0}, "[input system]", nil},
+		"ids of changed inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
+			[]texts{{"1", "s", "x2", "p"}, {"2", "s", "y2", "q"}}, []int{0, 1}, "[id]", nil},
 		"changed texts, by input and system": {[]texts{{"", "s", "x", "p"}, {"", "t", "x", "p2"}, {"", "s", "y", "q"}},
 			[]texts{{"", "t", "x", "new"}, {"", "s", "y", "q"}, {"", "s", "x", "p"}}, []int{1, 2, 0},
 			"[input system]", nil},

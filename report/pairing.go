@@ -14,6 +14,8 @@ type Pairing struct {
 	// see dataset.Pairs
 	InOrder int  `json:"in_order,omitempty"`
 	FewIDs  bool `json:"few_ids,omitempty"`
+	Mixed   bool `json:"mixed,omitempty"`
+	Other   int  `json:"other_inputs,omitempty"`
 
 	OnlyA int      `json:"only_a"`
 	OnlyB int      `json:"only_b"`
@@ -24,14 +26,16 @@ type Pairing struct {
 
 // NewPairing counts the rows without a partner.
 func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
-	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both,
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both,
 		RowsA: rowsA, RowsB: rowsB, Would: p.Would}
 }
 
-// IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner.
-func (p *Pairing) IsPoor() bool {
-	return areMany(p.OnlyA, p.RowsA) || areMany(p.OnlyB, p.RowsB)
-}
+// IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner, or have one on another input.
+func (p *Pairing) IsPoor() bool { return p.lacksPartners() || p.isMixed() }
+
+func (p *Pairing) lacksPartners() bool { return areMany(p.OnlyA, p.RowsA) || areMany(p.OnlyB, p.RowsB) }
+
+func (p *Pairing) isMixed() bool { return areMany(p.Other, p.RowsB-p.OnlyB) }
 
 // areMany tells whether so many rows may not be left out without a warning.
 func areMany(left, rows int) bool { return float64(left) > dataset.FewUnpaired*float64(rows) }
@@ -41,6 +45,9 @@ func (p *Pairing) Fact() string {
 	text := "rows are paired by " + strings.Join(p.By, ", ")
 	if p.FewIDs {
 		text += ", as hardly any id is in both files"
+	}
+	if p.Mixed {
+		text += ", as many ids are those of rows on other inputs"
 	}
 	if p.InOrder > 0 {
 		text += fmt.Sprintf(", and by their order where rows share these (%s)", words.Plural(p.InOrder, "pair", "pairs"))
@@ -52,13 +59,18 @@ func (p *Pairing) Fact() string {
 	return text
 }
 
-// Notes warn of rows that are left out because they have no partner.
-func (p *Pairing) Notes(a, b string) []string {
-	if !p.IsPoor() {
-		return nil
+// Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.
+func (p *Pairing) Notes(a, b string) (notes []string) {
+	if p.isMixed() {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs are rows on other inputs, and say little of what changed: are the "+
+			"ids numbers of lines? Name other columns with --id COLUMN,COLUMN, or compare the files with erreval stats %s %s "+
+			"--by file", p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
 	}
-	return []string{fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not compared; %s",
-		p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice())}
+	if p.lacksPartners() {
+		notes = append(notes, fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not compared; %s",
+			p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice()))
+	}
+	return notes
 }
 
 func (p *Pairing) advice() string {

@@ -546,7 +546,7 @@ func TestLines(t *testing.T) {
 }
 
 // Where only B repeats an id, the row with A's text is the one that is compared, wherever it stands; where no row has
-// it, it is not known which one is meant, and none is.
+// it, it is not known which one is meant, and none is. Copies are one.
 func TestDiffWhereIDsRepeatInB(t *testing.T) {
 	w, toy := readWitness(t)
 	tagged, other := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, true, false})
@@ -560,7 +560,7 @@ func TestDiffWhereIDsRepeatInB(t *testing.T) {
 		"2 1 3":   {both: 1, onlyB: 2},
 		"2 3 1":   {both: 1, onlyB: 2},
 		"2 3":     {onlyA: 1, onlyB: 2},
-		"2 2":     {onlyA: 1, onlyB: 2},
+		"2 2":     {both: 1, changed: 1, changedLabels: 1, onlyB: 1},
 		"2 3 4":   {onlyA: 1, onlyB: 3},
 		"2 3 1 4": {both: 1, onlyB: 3},
 	} {
