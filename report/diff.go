@@ -113,6 +113,7 @@ type Comparison struct {
 	diff    Diff
 	pairing *dataset.Pairing
 	rows    [2][]sideRow // of A and B
+	decided bool         // some row has probabilities, of which thresholds chose
 	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
 }
 
@@ -194,6 +195,7 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]finding, error) 
 		return nil, nil
 	}
 	s.Models = dataset.AppendName(s.Models, d.Model)
+	c.decided = c.decided || len(d.Probabilities) > 0
 	return c.scheme.errorsOf(d)
 }
 
@@ -326,7 +328,7 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
-	if text := differingThresholds(c.options.Thresholds); text != "" {
+	if text := differingThresholds(c.options.Thresholds); text != "" && (c.decided || isAnyKnown(d.Thresholds)) {
 		d.warnings = append(d.warnings, FileWarning{Notes: []string{text}})
 	}
 	if d.Compared == 0 {
@@ -362,8 +364,12 @@ func (c *Comparison) nothingCompared() error {
 		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; %s", a.File,
 			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.advice())
 	}
-	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
-		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
+	tag := ""
+	if a.Untagged == a.Rows || b.Untagged == b.Rows {
+		tag = "; tag a file first, as in: erreval identify FILE -o OUT"
+	}
+	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text%s",
+		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText, tag)
 }
 
 // computeShares computes the shares of rows without error (0), or with an error type, and their difference.

@@ -78,5 +78,5 @@ func (p *Pairing) advice() string {
 		return fmt.Sprintf("--id %s would pair nearly all rows", words.Quote(strings.Join(p.Would, ",")))
 	}
 	return "no column that both files have would pair them: give rows of the same input the same value in a column, " +
-		"and name it with --id COLUMN"
+		"and name it with --id COLUMN; of rows on other inputs, erreval stats A B --by file compares the shares"
 }

@@ -33,7 +33,7 @@ func NewThresholds(file string, types dataset.Probabilities, t *taxonomy.Taxonom
 func thresholdFacts(of []Thresholds) (facts []string) {
 	differ := differingThresholds(of)
 	switch {
-	case len(of) == 0:
+	case !isAnyKnown(of):
 		return nil
 	case differ == "":
 		return []string{"thresholds: " + of[0].text}
@@ -42,6 +42,10 @@ func thresholdFacts(of []Thresholds) (facts []string) {
 		facts = append(facts, "thresholds of "+t.File+": "+cmp.Or(t.text, "not known"))
 	}
 	return append(facts, differ)
+}
+
+func isAnyKnown(of []Thresholds) bool {
+	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != "" })
 }
 
 // differingThresholds says what follows where they differ, or where those of a file are not known; "" where they are the

@@ -153,7 +153,7 @@ func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.
 func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out *run.Output) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
 	thresholds := func(file string) dataset.Probabilities {
-		types, _ := run.ReadMaker(file)
+		types, _, _ := run.ReadMaker(file)
 		return types
 	}
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,

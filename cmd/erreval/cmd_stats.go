@@ -94,16 +94,16 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats()
 }
 
-// recorded are the thresholds of the runs that tagged the files, none where no record says any, and what their models are
-// not to be relied on for.
+// recorded are the thresholds of the runs that tagged the files, none where records say that there are none, and what
+// their models are not to be relied on for.
 func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string) {
-	known := false
+	known, missing := false, false
 	for _, file := range o.paths {
-		types, of := run.ReadMaker(file)
-		known = known || len(types) > 0
+		types, of, recorded := run.ReadMaker(file)
+		known, missing = known || len(types) > 0, missing || !recorded
 		thresholds, weak = append(thresholds, report.NewThresholds(file, types, o.Taxonomy)), append(weak, of...)
 	}
-	if !known {
+	if !known && (!missing || len(o.paths) == 1) {
 		thresholds = nil
 	}
 	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak)))

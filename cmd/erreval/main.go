@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/fileerror"
+	"github.com/erreval/erreval/llm/vendor"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/training/refine"
@@ -38,7 +39,7 @@ func main() {
 
 // run executes one command line (args[0] is the program's name) and returns the exit code.
 func execute(ctx context.Context, args []string, e *env) int {
-	e.Args = args
+	e.Args = vendor.HideHeaders(args) // what is printed of it, and recorded
 	app := newApp(e)
 	if len(args) > 1 && args[1] == commandline.CompleteCommand {
 		commandline.WriteCandidates(e.Out, app, args[2:])

@@ -149,15 +149,18 @@ func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset
 
 // ReadMaker gives the thresholds that a file was tagged with, and what its model is not to be relied on for, by the
 // record of the file, or of the one that it was made of, and so on: identify, score and discover make one of another.
-func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string) {
+// recorded tells whether the file has a record, which says nothing of one that was replaced since.
+func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string, recorded bool) {
 	for range 4 {
 		var o struct {
 			Thresholds dataset.Probabilities `json:"thresholds"`
 		}
 		made := runrecord.ReadOptions(file, &o)
-		if made == nil {
+		info, err := os.Stat(file)
+		if made == nil || err == nil && made.Output != nil && made.Output.Size != info.Size() {
 			break
 		}
+		recorded = true
 		if len(thresholds) == 0 {
 			thresholds = o.Thresholds
 		}
@@ -169,7 +172,7 @@ func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string) {
 		}
 		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
 	}
-	return thresholds, weak
+	return thresholds, weak, recorded
 }
 
 // ReadRecordedID gives the columns from which the first of the files whose run record names some got the ids of its

@@ -124,6 +124,29 @@ func IsPublicHeader(name string) bool {
 	return slices.Contains(publicHeaders, http.CanonicalHeaderKey(name))
 }
 
+// HideHeaders gives a command line in which values of the flag --header that may be keys are hidden.
+func HideHeaders(args []string) []string {
+	shown := slices.Clone(args)
+	hide := func(header string) string {
+		name, _, given := strings.Cut(header, "=")
+		if !given || IsPublicHeader(name) {
+			return header
+		}
+		return name + "=[hidden]"
+	}
+	for i, arg := range args {
+		flag, header, joined := strings.Cut(arg, "=")
+		switch {
+		case !strings.HasPrefix(arg, "-") || strings.TrimLeft(flag, "-") != "header":
+		case joined:
+			shown[i] = flag + "=" + hide(header)
+		case i+1 < len(args):
+			shown[i+1] = hide(args[i+1])
+		}
+	}
+	return shown
+}
+
 func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

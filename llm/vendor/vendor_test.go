@@ -119,3 +119,14 @@ func TestKeys(t *testing.T) {
 		t.Errorf("a header's value goes over plain http: %v", err)
 	}
 }
+
+// A command line is printed without the keys in its headers.
+func TestHideHeaders(t *testing.T) {
+	got := vendor.HideHeaders([]string{"erreval", "score", "--header", "Authorization=Bearer k", "-header=x-api-key=k=k",
+		"--header=X-Title=mine", "header", "Cookie=k", "--header"})
+	want := []string{"erreval", "score", "--header", "Authorization=[hidden]", "-header=x-api-key=[hidden]",
+		"--header=X-Title=mine", "header", "Cookie=k", "--header"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

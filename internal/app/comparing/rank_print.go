@@ -132,7 +132,7 @@ func (c *Comparison) ShownAudits() []*audit.Audit {
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
 	for _, file := range k.Inputs {
-		_, weak := run.ReadMaker(file)
+		_, weak, _ := run.ReadMaker(file)
 		k.Process.Note(weak)
 	}
 	var err error
