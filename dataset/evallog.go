@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
@@ -96,7 +97,7 @@ const columnReason = "reason" // of promptfoo's verdict
 // promptfooRecord is one of promptfoo's results: its variables are columns, too.
 func promptfooRecord(item []byte) record {
 	var r struct {
-		Prompt   struct{ Raw string }
+		Prompt   struct{ Raw, Label string }
 		Vars     map[string]json.RawMessage
 		Response struct{ Output json.RawMessage }
 		Error    string // also of an output that did not pass
@@ -118,6 +119,9 @@ func promptfooRecord(item []byte) record {
 		l.add("prompt", raw)
 	}
 	l.addText("prompt", r.Prompt.Raw)
+	if r.Prompt.Label != r.Prompt.Raw {
+		l.addText("prompt_label", r.Prompt.Label)
+	}
 	if hasOutput {
 		l.add("response", jsontext.Quote(PlainText(r.Response.Output)))
 	}
@@ -149,6 +153,13 @@ func (r *Row) IsPassed(column string) bool {
 	return slices.ContainsFunc(passed, func(p string) bool { return strings.EqualFold(PlainText(value), p) })
 }
 
+// ColumnEpoch numbers the second and later outputs that Inspect asked for on a sample, whose ids end with EpochSuffix and
+// that number.
+const (
+	ColumnEpoch = "sample_epoch"
+	EpochSuffix = "-epoch"
+)
+
 // inspectRecord is one of Inspect's samples: its text for the model, what the model said, the target, the scorers'
 // values and why they gave them.
 func inspectRecord(item []byte, model string) record {
@@ -177,7 +188,8 @@ func inspectRecord(item []byte, model string) record {
 	var l logColumns
 	l.add("id", s.ID)
 	if s.Epoch > 1 && len(l) > 0 {
-		l[0].value = jsontext.Quote(fmt.Sprintf("%s-epoch%d", PlainText(s.ID), s.Epoch))
+		l[0].value = jsontext.Quote(PlainText(s.ID) + EpochSuffix + strconv.Itoa(s.Epoch))
+		l.add(ColumnEpoch, jsontext.Quote(strconv.Itoa(s.Epoch)))
 	}
 	l.addText("system", model)
 	l.add("input", s.Input)

@@ -375,8 +375,10 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
 	}
 	look.Taxonomy = run.WithoutFields(look.Taxonomy)
-	if err := look.join(ctx, e, k.Columns.Verdicts); err != nil {
-		return err
+	if file := ctx.String("human-file"); file != "" {
+		if look.Joined, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, look.Rows, file, k.Columns.Verdicts); err != nil {
+			return err
+		}
 	}
 	k.Rows = look.Rows
 	pairs, faults, err := k.ReadPeople(ctx.Context, look.paths[0], ctx.String("type"))

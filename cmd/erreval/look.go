@@ -82,16 +82,9 @@ func humanFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id; its rows need no texts"}
 }
 
-// join reads columns of the file that --human-file names, if it does, for the rows that are read.
-func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string) (err error) {
-	if file := ctx.String("human-file"); file != "" {
-		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns)
-	}
-	return err
-}
-
-// joinRatings is join for people's scores, and gives the columns that hold them. In a file with one rating a row names
-// stand for its dimensions; without any these are all that the taxonomy has.
+// joinRatings reads people's scores from the file that --human-file names, if it does, and gives the columns that hold
+// them. In a file with one rating a row names stand for its dimensions; without any these are all that the taxonomy
+// has.
 func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
 	human []evaluation.HumanScores) ([]evaluation.HumanScores, error) {
 	file := ctx.String("human-file")

@@ -21,6 +21,7 @@ import (
 type Joined struct {
 	File    string
 	columns []string
+	as      map[string]string            // other names that columns have in rows
 	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
 	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
 	ids     []string                     // in the file's order
@@ -180,18 +181,28 @@ func (j *Joined) set(row *dataset.Row) error {
 		if raw == nil && !j.there[j.columns[i]] {
 			continue
 		}
-		if err := row.Set(j.columns[i], raw); err != nil {
+		if err := row.Set(j.nameOf(j.columns[i]), raw); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// Rename gives rows a column under another name.
+func (j *Joined) Rename(column, as string) {
+	if j.as == nil {
+		j.as = map[string]string{}
+	}
+	j.as[column] = as
+}
+
+func (j *Joined) nameOf(column string) string { return cmp.Or(j.as[column], column) }
+
 // clear empties the file's columns in a row without a partner: the file says nothing of it.
 func (j *Joined) clear(row *dataset.Row) (err error) {
 	for _, name := range j.columns {
 		if j.there[name] {
-			err = errors.Join(err, row.Set(name, nil))
+			err = errors.Join(err, row.Set(j.nameOf(name), nil))
 		}
 	}
 	return err

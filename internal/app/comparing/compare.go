@@ -237,8 +237,8 @@ type MakePairs struct {
 // left out; left says so by its exit code.
 func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	type output struct {
-		item, system string
-		text         [sha256.Size]byte
+		item, part, system string
+		text               [sha256.Size]byte
 	}
 	var outputs []pairwise.Output
 	seen, copies := map[output]bool{}, 0
@@ -262,7 +262,11 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		} else {
 			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
 		}
-		key := output{out.Item, system, row.TextSum()}
+		if raw, ok := row.Get(dataset.ColumnEpoch); ok { // outputs for one sample are no items of their own
+			out.Part = dataset.PlainText(raw)
+			out.Item = strings.TrimSuffix(out.Item, dataset.EpochSuffix+out.Part)
+		}
+		key := output{out.Item, out.Part, system, row.TextSum()}
 		if seen[key] {
 			copies++
 			return nil
@@ -314,7 +318,7 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 			continue
 		}
 		for _, x := range item {
-			x.Part = strings.Join(x.Row.Values[1:], "\n")
+			x.Part += "\n" + strings.Join(x.Row.Values[1:], "\n")
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
-	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -319,78 +318,4 @@ func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 // RankTypes are the error types of a taxonomy, in its order, and verdicts.Overall: the order of tables.
 func RankTypes(t *taxonomy.Taxonomy) []string {
 	return append(t.Errors(), verdicts.Overall)
-}
-
-// ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
-// no rows.
-func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
-	k.readColumns(file)
-	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
-		p, err := k.peoplePair(row, name)
-		if err == nil {
-			pairs = append(pairs, *p)
-		}
-		return err
-	})
-	return pairs, faults, errors.Join(err, k.unread.check(k.Process))
-}
-
-func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {
-	p, err := k.pairOf(row)
-	if err != nil {
-		return nil, err
-	}
-	out := &people.Pair{Item: p.Item, SystemA: p.SystemA, SystemB: p.SystemB}
-	for _, column := range k.Columns.Verdicts {
-		value, _, err := k.personsVerdict(row, column, p)
-		if err != nil {
-			return nil, err
-		}
-		out.People = append(out.People, value)
-	}
-	set, err := verdicts.Of(row)
-	if v := set[name]; v != nil {
-		out.Judge, out.Judged, out.Inconsistent = v.Value, true, v.Reason == verdicts.Inconsistent
-		out.ByMode = v.ByMode()
-	} else if set != nil && err == nil {
-		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
-	}
-	return out, err
-}
-
-// majority is the verdict that more people give than any other; where there is none, why.
-func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, err error) {
-	v := verdicts.Verdict{}
-	for _, column := range k.Columns.Verdicts {
-		value, reason, err := k.personsVerdict(row, column, p)
-		if err != nil {
-			return "", "", err
-		}
-		v.Runs = append(v.Runs, verdicts.Run{Value: value, Reason: reason})
-	}
-	v.Reconcile(verdicts.Majority)
-	return v.Value, v.Reason, nil
-}
-
-// personsVerdict is what a person says in a column; where it is empty, why.
-func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (value, reason string, err error) {
-	raw, ok := row.Get(column)
-	if !ok {
-		return "", "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
-	}
-	value, err = verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
-	switch {
-	case errors.Is(err, verdicts.ErrInconsistent):
-		k.unread.read++
-		return "", verdicts.Inconsistent, nil
-	case err != nil:
-		if k.unread.unread++; k.unread.first == nil {
-			k.unread.first = exit.Usagef("%s:%d: column %q: %w", row.Source, row.Line, column, err)
-		}
-		return "", verdicts.Unread, nil
-	case value == "":
-		return "", verdicts.NoVerdict, nil
-	}
-	k.unread.read++
-	return value, "", nil
 }
