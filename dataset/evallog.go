@@ -153,8 +153,8 @@ func (r *Row) IsPassed(column string) bool {
 	return slices.ContainsFunc(passed, func(p string) bool { return strings.EqualFold(PlainText(value), p) })
 }
 
-// ColumnEpoch numbers the second and later outputs that Inspect asked for on a sample, whose ids end with EpochSuffix and
-// that number.
+// ColumnEpoch numbers the second and later outputs that Inspect asked for on a sample. Their ids end with EpochSuffix
+// and that number.
 const (
 	ColumnEpoch = "sample_epoch"
 	EpochSuffix = "-epoch"

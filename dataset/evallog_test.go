@@ -45,7 +45,7 @@ func TestLog(t *testing.T) {
 			"in.json: item 3: the model gave no output: API error: 429",
 			"in.json: item 4: the model gave no output: API error",
 			`in.json: item 6: no column "response"; the columns are system, prompt;`},
-			"system,prompt,response,name,success,score,test,reason"},
+			"system,prompt,prompt_label,response,name,success,score,test,reason"},
 		"Inspect": {inspectLog, []string{"Four.|2+2?|openai/gpt", "5|2+2?|openai/gpt", "|2+2?|openai/gpt",
 			"in.json: item 4: the model gave no output: 429",
 			"in.json: item 5: the sample ended in an error: the scorer failed"},

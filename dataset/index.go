@@ -72,8 +72,8 @@ func (x *Index) NewMatch() *Match {
 
 // Find gives the number under which a row was added, and whether its text is the same. A row that was found with
 // another text is found again by one with its own, where rows of the other file share the id. If one with another text
-// comes again, it is not ok, and n is still the number: then it is not known which of them is meant. Else n is -1, as for
-// a row with another text that says to be of another system.
+// comes again, it is not ok, and n is still the number: then it is not known which of them is meant. Else n is -1, as
+// for a row with another text that says to be of another system.
 func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	id := row.indexID()
 	first, there := m.in.rows[id]

@@ -189,8 +189,8 @@ func (p *Pairing) isEnough(pairs int) bool {
 }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
-// the one row of B that is left, be there copies of either; with inOrder also what is left of a key that as many rows of
-// A have as of B, in order.
+// the one row of B that is left, be there copies of either; with inOrder also what is left of a key that as many rows
+// of A have as of B, in order.
 func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}

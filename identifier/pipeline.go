@@ -239,8 +239,8 @@ func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
 }
 
 // Unusable tells from the worst difference of Check a wrong result from one that is rounded differently: more than ten
-// times the tolerance, from 1.1 to 5. The default model's logits move by up to 0.3 from processor to processor, and moved
-// by 13 with a broken kernel.
+// times the tolerance, from 1.1 to 5. The default model's logits move by up to 0.3 from processor to processor, and
+// moved by 13 with a broken kernel.
 func (id *Identifier) Unusable(worst float64) bool {
 	return !(worst <= max(1.1, min(5, 10*id.manifest.ProbeTolerance)))
 }

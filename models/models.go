@@ -56,14 +56,6 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	return m, nil
 }
 
-// openFolder is os.OpenRoot, which would wait at a pipe until somebody writes there.
-func openFolder(dir string) (*os.Root, error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
-	}
-	return os.OpenRoot(dir)
-}
-
 // OpenFS is Open for the model in fsys; source names it in messages.
 func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
 	return openModel(&Model{Source: source, FS: fsys}, t)

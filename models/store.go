@@ -219,3 +219,11 @@ func (m *Manifest) Write(dir string) error {
 	}
 	return wholefile.Write(filepath.Join(dir, ManifestFile), withChecksum(data))
 }
+
+// openFolder is os.OpenRoot, which would wait at a pipe until somebody writes there.
+func openFolder(dir string) (*os.Root, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	return os.OpenRoot(dir)
+}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -63,6 +62,7 @@ type Side struct {
 	Only         int      `json:"only"`     // rows without a partner
 	OnlyExamples []string `json:"only_examples"`
 	Rejected     int      `json:"rejected"` // lines that are no rows
+	LeftOut      int      `json:"left_out"` // lines that the runs which made the file rejected, as far as records say it
 
 	id []string // columns that the user named for ids
 }
@@ -101,6 +101,7 @@ type DiffOptions struct {
 	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
+	LeftOut      []int             // Side.LeftOut of both
 	Limit        int               // how many rows of each kind are listed, such as Examples; 0 lists all
 }
 
@@ -325,6 +326,9 @@ func (d *Diff) addExample(ids *[]string, id string) {
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	c.comparePairs()
+	if of := c.options.LeftOut; len(of) == 2 {
+		d.A.LeftOut, d.B.LeftOut = of[0], of[1]
+	}
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
@@ -344,32 +348,6 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 		d.Labels[k].PHolm = Number(corrected)
 	}
 	return d, nil
-}
-
-// untaggedNotes warn of rows that are left out because they are untagged.
-func (d *Diff) untaggedNotes() []string {
-	if !areMany(d.untagged, d.Both) {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %d rows in both files are not compared: %d are untagged in %s, %d in %s; "+
-		"their diagnosis.reason says why", d.untagged, d.Both, d.A.Untagged, d.A.File, d.B.Untagged, d.B.File)}
-}
-
-func (c *Comparison) nothingCompared() error {
-	a, b := &c.diff.A, &c.diff.B
-	switch {
-	case a.Rows == 0 || b.Rows == 0:
-		return c.tagged.NothingToShow(0)
-	case c.diff.Both == 0:
-		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; %s", a.File,
-			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.advice())
-	}
-	tag := ""
-	if a.Untagged == a.Rows || b.Untagged == b.Rows {
-		tag = "; tag a file first, as in: erreval identify FILE -o OUT"
-	}
-	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text%s",
-		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText, tag)
 }
 
 // computeShares computes the shares of rows without error (0), or with an error type, and their difference.

@@ -74,6 +74,9 @@ func (s *Side) describe(name string) string {
 	if s.Rejected > 0 {
 		text += "; " + rejectedText(s.Rejected)
 	}
+	if s.LeftOut > 0 {
+		text += "; " + leftOutText(s.LeftOut)
+	}
 	return text
 }
 
@@ -96,6 +99,11 @@ func rejectedText(lines int) string {
 	return words.Plural(lines, "line is no row", "lines are no rows")
 }
 
+// leftOutText is about lines of the inputs of earlier runs.
+func leftOutText(lines int) string {
+	return words.Plural(lines, "line was", "lines were") + " rejected when it was made"
+}
+
 func rowsText(n int) string { return words.Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
@@ -114,4 +122,30 @@ func (d *Diff) tables() (changes, examples Table) {
 		}
 	})
 	return changes, examples
+}
+
+// untaggedNotes warn of rows that are left out because they are untagged.
+func (d *Diff) untaggedNotes() []string {
+	if !areMany(d.untagged, d.Both) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d rows in both files are not compared: %d are untagged in %s, %d in %s; "+
+		"their diagnosis.reason says why", d.untagged, d.Both, d.A.Untagged, d.A.File, d.B.Untagged, d.B.File)}
+}
+
+func (c *Comparison) nothingCompared() error {
+	a, b := &c.diff.A, &c.diff.B
+	switch {
+	case a.Rows == 0 || b.Rows == 0:
+		return c.tagged.NothingToShow(0)
+	case c.diff.Both == 0:
+		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; %s", a.File,
+			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.advice())
+	}
+	tag := ""
+	if a.Untagged == a.Rows || b.Untagged == b.Rows {
+		tag = "; tag a file first, as in: erreval identify FILE -o OUT"
+	}
+	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text%s",
+		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText, tag)
 }

@@ -26,8 +26,8 @@ type Pairing struct {
 
 // NewPairing counts the rows without a partner.
 func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
-	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both,
-		RowsA: rowsA, RowsB: rowsB, Would: p.Would}
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other,
+		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would}
 }
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner, or have one on another input.
@@ -67,8 +67,8 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 			"--by file", p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
 	}
 	if p.lacksPartners() {
-		notes = append(notes, fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not compared; %s",
-			p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice()))
+		notes = append(notes, fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not "+
+			"compared; %s", p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice()))
 	}
 	return notes
 }

@@ -21,6 +21,7 @@ type Stats struct {
 	By       string        `json:"by"`     // what a system is: a column, "file", or "" for one of all rows
 	Interval Interval      `json:"interval"`
 	Rejected int           `json:"rejected"` // lines that are no rows
+	LeftOut  int           `json:"left_out"` // lines that the runs which made the files rejected, as far as records say it
 	Systems  []SystemStats `json:"systems"`  // in order of appearance
 	All      SystemStats   `json:"all"`      // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, of the best in the column and the second best.
@@ -93,6 +94,7 @@ type StatsOptions struct {
 	IssueNames map[string]string // by id
 	Thresholds []Thresholds      // of the files
 	Weak       []string          // of their models
+	LeftOut    int               // see Stats
 	Tests      bool              // every pair of systems is tested, which keeps the values of all rows in memory
 }
 
@@ -162,7 +164,7 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
+		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
 			Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {

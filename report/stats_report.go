@@ -91,6 +91,10 @@ func (s *Stats) Report() *Report {
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
 	}
+	if s.LeftOut > 0 {
+		r.Facts = append(r.Facts, words.Plural(s.LeftOut, "line was", "lines were")+
+			" rejected when the files were made: outside of every figure")
+	}
 	r.Facts = append(append(r.Facts, thresholdFacts(s.Thresholds)...), s.Weak...)
 	r.Facts = append(r.Facts, s.leftOut()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)

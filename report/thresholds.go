@@ -48,8 +48,8 @@ func isAnyKnown(of []Thresholds) bool {
 	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != "" })
 }
 
-// differingThresholds says what follows where they differ, or where those of a file are not known; "" where they are the
-// same.
+// differingThresholds says what follows where they differ, or where those of a file are not known; "" where they are
+// the same.
 func differingThresholds(of []Thresholds) string {
 	switch is := func(text string) bool {
 		return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text == text })

@@ -219,8 +219,7 @@ func compareFiles(ctx *cli.Context, e *env, c *comparing.Compare, ask *asking.Op
 	}
 	if ask == nil || slices.Contains(c.Modes, prompt.ErrorAware) { // by labels, or knowing them
 		for _, file := range ctx.Args().Slice() {
-			_, weak, _ := run.ReadMaker(file)
-			c.Weak = append(c.Weak, weak...)
+			c.Weak = append(c.Weak, run.ReadMaker(file).Weak...)
 		}
 	}
 	if ask == nil {

@@ -376,7 +376,8 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	}
 	look.Taxonomy = run.WithoutFields(look.Taxonomy)
 	if file := ctx.String("human-file"); file != "" {
-		if look.Joined, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, look.Rows, file, k.Columns.Verdicts); err != nil {
+		look.Joined, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, look.Rows, file, k.Columns.Verdicts)
+		if err != nil {
 			return err
 		}
 	}

@@ -152,10 +152,7 @@ func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.
 
 func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts, out *run.Output) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
-	thresholds := func(file string) dataset.Probabilities {
-		types, _, _ := run.ReadMaker(file)
-		return types
-	}
+	thresholds := func(file string) dataset.Probabilities { return run.ReadMaker(file).Thresholds }
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
 		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), Issues: ctx.StringSlice("issue"),
 		IDs:    ctx.StringSlice("id"),

@@ -79,7 +79,11 @@ func runStats(ctx *cli.Context, e *env) error {
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{issues.Unlisted: issues.UnlistedName}
-	so.Thresholds, so.Weak = o.recorded()
+	var leftOut []int
+	so.Thresholds, so.Weak, leftOut = o.recorded()
+	for _, n := range leftOut {
+		so.LeftOut += n
+	}
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
@@ -94,19 +98,20 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats()
 }
 
-// recorded are the thresholds of the runs that tagged the files, none where records say that there are none, and what
-// their models are not to be relied on for.
-func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string) {
+// recorded are the thresholds of the runs that tagged the files, none where records say that there are none; what their
+// models are not to be relied on for; and of each file, how many lines were left out when it was made.
+func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string, leftOut []int) {
 	known, missing := false, false
 	for _, file := range o.paths {
-		types, of, recorded := run.ReadMaker(file)
-		known, missing = known || len(types) > 0, missing || !recorded
-		thresholds, weak = append(thresholds, report.NewThresholds(file, types, o.Taxonomy)), append(weak, of...)
+		m := run.ReadMaker(file)
+		known, missing = known || len(m.Thresholds) > 0, missing || !m.Recorded
+		thresholds = append(thresholds, report.NewThresholds(file, m.Thresholds, o.Taxonomy))
+		weak, leftOut = append(weak, m.Weak...), append(leftOut, m.Rejected)
 	}
 	if !known && (!missing || len(o.paths) == 1) {
 		thresholds = nil
 	}
-	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak)))
+	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak))), leftOut
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.

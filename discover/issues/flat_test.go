@@ -13,7 +13,8 @@ import (
 func TestFindingInColumns(t *testing.T) {
 	score := 0.5
 	full := &Finding{Status: Assigned, IDs: []string{"a", "b"}, Reason: "r", Analysis: "an", Quote: "q", Severity: 2,
-		Score: &score, Unsorted: true, Evaluation: "ev", Evidence: "labels", Other: &Finding{Status: None, Analysis: "x; \"y\""}}
+		Score: &score, Unsorted: true, Evaluation: "ev", Evidence: "labels",
+		Other: &Finding{Status: None, Analysis: "x; \"y\""}}
 	var want []string
 	for i := range reflect.TypeOf(*full).NumField() {
 		if reflect.ValueOf(*full).Field(i).IsZero() {

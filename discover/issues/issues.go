@@ -64,8 +64,8 @@ func IDs(row *dataset.Row) (ids []string, known bool) {
 	return f.Found()
 }
 
-// Found gives the ids of a row's issues, of which Unlisted stands for a fault that is assigned to none; false where it is
-// not known whether the row has a fault.
+// Found gives the ids of a row's issues, of which Unlisted stands for a fault that is assigned to none; false where it
+// is not known whether the row has a fault.
 func (f *Finding) Found() (ids []string, known bool) {
 	if f.Reason == Unlisted || f.Unsorted {
 		return []string{Unlisted}, true

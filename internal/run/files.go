@@ -147,10 +147,17 @@ func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset
 	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
 }
 
-// ReadMaker gives the thresholds that a file was tagged with, and what its model is not to be relied on for, by the
-// record of the file, or of the one that it was made of, and so on: identify, score and discover make one of another.
-// recorded tells whether the file has a record, which says nothing of one that was replaced since.
-func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string, recorded bool) {
+// Maker is what is known of the runs that made a file.
+type Maker struct {
+	Thresholds dataset.Probabilities // that it was tagged with
+	Weak       []string              // what its model is not to be relied on for
+	Rejected   int                   // lines that the runs left out
+	Recorded   bool                  // the file has a record, which says nothing of one that was replaced since
+}
+
+// ReadMaker reads the record of a file, and of the one that it was made of, and so on: identify, score and discover
+// make one of another.
+func ReadMaker(file string) (m Maker) {
 	for range 4 {
 		var o struct {
 			Thresholds dataset.Probabilities `json:"thresholds"`
@@ -160,19 +167,20 @@ func ReadMaker(file string) (thresholds dataset.Probabilities, weak []string, re
 		if made == nil || err == nil && made.Output != nil && made.Output.Size != info.Size() {
 			break
 		}
-		recorded = true
-		if len(thresholds) == 0 {
-			thresholds = o.Thresholds
+		m.Recorded = true
+		m.Rejected += made.Counts[CountRejected]
+		if len(m.Thresholds) == 0 {
+			m.Thresholds = o.Thresholds
 		}
-		if len(weak) == 0 {
-			weak = made.Weak
+		if len(m.Weak) == 0 {
+			m.Weak = made.Weak
 		}
 		if len(made.Inputs) != 1 {
 			break
 		}
 		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
 	}
-	return thresholds, weak, recorded
+	return m
 }
 
 // ReadRecordedID gives the columns from which the first of the files whose run record names some got the ids of its

@@ -12,7 +12,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
-	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -20,6 +19,7 @@ import (
 // same id.
 type Joined struct {
 	File    string
+	Item    string // column of the rows of pairs that says what was asked, which the file's ids may be; "" is none
 	columns []string
 	as      map[string]string            // other names that columns have in rows
 	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
@@ -160,7 +160,7 @@ func WithoutFields(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 func (j *Joined) set(row *dataset.Row) error {
 	id := cmp.Or(j.idOf(row), row.ID)
 	values, there := j.rows[id]
-	if item, ok := row.Get(verdicts.Item); !there && ok { // of a pair: people may have named what was asked
+	if item, ok := row.Get(j.Item); !there && ok {
 		if values, there = j.rows[dataset.PlainText(item)]; there {
 			id = dataset.PlainText(item)
 		}

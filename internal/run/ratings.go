@@ -122,7 +122,8 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 		if ratings.asked != nil {
 			form = fmt.Sprintf("one rater a row (column %s)", ratings.who)
 		}
-		p.Note([]string{fmt.Sprintf("%s: read as %s: %s, %s", file, form, words.Plural(len(ratings.raters), "rater", "raters"),
+		p.Note([]string{fmt.Sprintf("%s: read as %s: %s, %s", file, form,
+			words.Plural(len(ratings.raters), "rater", "raters"),
 			words.Plural(len(ratings.dimensions), "dimension", "dimensions"))})
 	}
 	return j, ratings, err

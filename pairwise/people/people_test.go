@@ -53,8 +53,8 @@ func TestAgainstWitnesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.NoMajority+got.Unlabelled != w.NoMajority || got.Unjudged != w.Unjudged || got.TiesMerged || !reflect.DeepEqual(before,
-			pairs) {
+		if got.NoMajority+got.Unlabelled != w.NoMajority || got.Unjudged != w.Unjudged || got.TiesMerged ||
+			!reflect.DeepEqual(before, pairs) {
 			t.Errorf("case %d: %+v; want %d without majority, %d unjudged", n, got, w.NoMajority, w.Unjudged)
 		}
 		near(t, n, "alpha", got.Alpha, w.Alpha)

@@ -19,8 +19,8 @@ func (r *Report) IsIncomplete() bool { return r.Unjudged > 0 || len(r.faults) > 
 
 // Report puts the figures into words and tables.
 func (r *Report) Report() *report.Report {
-	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File, words.Plural(r.Pairs-r.Unlabelled, "pair", "pairs"),
-		words.Plural(r.People, "person", "people"))}
+	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File,
+		words.Plural(r.Pairs-r.Unlabelled, "pair", "pairs"), words.Plural(r.People, "person", "people"))}
 	if r.People > 1 {
 		alpha := report.Figure{Value: r.Alpha, Low: r.AlphaLow, High: r.AlphaHigh}
 		out.Facts = append(out.Facts, fmt.Sprintf("agreement of people: Krippendorff's alpha %s; raw agreement %s",

@@ -233,52 +233,65 @@ type MakePairs struct {
 	Design  pairwise.DesignOptions
 }
 
-// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input. Lines that are no rows are
-// left out; left says so by its exit code.
-func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
+// readOutputs reads the rows. One that comes twice counts once.
+func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output, faults []error, err error) {
 	type output struct {
 		item, part, system string
 		text               [sha256.Size]byte
 	}
-	var outputs []pairwise.Output
 	seen, copies := map[output]bool{}, 0
-	t := m.Rows.Taxonomy
-	by := cmp.Or(m.By, t.GroupField())
-	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
-		raw, ok := row.Find(m.System)
-		if !ok {
-			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
-				strings.Join(row.Columns(), ", "))
-		}
-		system, err := systemIn(row, m.System, raw)
+	faults, err = m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
+		out, err := m.outputOf(row)
 		if err != nil {
 			return err
 		}
-		out := pairwise.Output{System: system, Row: row}
-		if i := slices.Index(t.FieldNames(), by); i >= 0 {
-			out.Item = row.Values[i]
-		} else if raw, ok := row.Find(by); ok {
-			out.Item = dataset.PlainText(raw)
-		} else {
-			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
-		}
-		if raw, ok := row.Get(dataset.ColumnEpoch); ok { // outputs for one sample are no items of their own
-			out.Part = dataset.PlainText(raw)
-			out.Item = strings.TrimSuffix(out.Item, dataset.EpochSuffix+out.Part)
-		}
-		key := output{out.Item, out.Part, system, row.TextSum()}
+		key := output{out.Item, out.Part, out.System, row.TextSum()}
 		if seen[key] {
 			copies++
 			return nil
 		}
-		seen[key] = true
-		outputs = append(outputs, out)
+		seen[key], outputs = true, append(outputs, *out)
 		return nil
 	})
 	if copies > 0 {
 		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before", m.Input,
 			words.Plural(copies, "row is", "rows are"))})
 	}
+	return outputs, faults, err
+}
+
+// outputOf says whose output a row is, and for what.
+func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
+	raw, ok := row.Find(m.System)
+	if !ok {
+		return nil, exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
+			strings.Join(row.Columns(), ", "))
+	}
+	system, err := systemIn(row, m.System, raw)
+	if err != nil {
+		return nil, err
+	}
+	out := &pairwise.Output{System: system, Row: row}
+	by := cmp.Or(m.By, m.Rows.Taxonomy.GroupField())
+	if i := slices.Index(m.Rows.Taxonomy.FieldNames(), by); i >= 0 {
+		out.Item = row.Values[i]
+	} else if raw, ok := row.Find(by); ok {
+		out.Item = dataset.PlainText(raw)
+	} else {
+		return nil, exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
+	}
+	if raw, ok := row.Get(dataset.ColumnEpoch); ok { // outputs for one sample are no items of their own
+		out.Part = dataset.PlainText(raw)
+		out.Item = strings.TrimSuffix(out.Item, dataset.EpochSuffix+out.Part)
+	}
+	return out, nil
+}
+
+// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input. Lines that are no rows are
+// left out; left says so by its exit code.
+func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
+	t := m.Rows.Taxonomy
+	outputs, faults, err := m.readOutputs(ctx)
 	if err != nil {
 		return 0, nil, err
 	}

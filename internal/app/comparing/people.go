@@ -29,6 +29,7 @@ func ReadPeoplesFile(ctx context.Context, p *run.Process, in run.Rows, file stri
 	for _, name := range may {
 		j.Rename(name, ofPeople+name)
 	}
+	j.Item = verdicts.Item
 	return j, err
 }
 

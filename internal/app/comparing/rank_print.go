@@ -132,7 +132,7 @@ func (c *Comparison) ShownAudits() []*audit.Audit {
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
 	for _, file := range k.Inputs {
-		_, weak, _ := run.ReadMaker(file)
+		weak := run.ReadMaker(file).Weak
 		k.Process.Note(weak)
 	}
 	var err error

@@ -133,7 +133,7 @@ func (d *discovery) prepare() error {
 	var err error
 	if d.By == discover.ByLabels {
 		d.Group.Grouping = discover.Offline // no model says what belongs together
-		_, weak, _ := run.ReadMaker(d.Input)
+		weak := run.ReadMaker(d.Input).Weak
 		d.Process.Note(weak)
 	}
 	if d.grouper, err = discover.NewGrouper(d.model, d.Group); err != nil {
