@@ -254,8 +254,8 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 				field)
 		}
 	}
-	if r.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
-		return string(raw), nil
+	if kind := jsontext.Kind(raw); r.unit() == "row" && (kind == "a number" || kind == "true or false") {
+		return string(raw), nil // a sheet's cell has no quotes to put it in
 	}
 	text, ok := jsontext.Unquote(raw)
 	if !ok {

@@ -73,7 +73,9 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 	if r.column[f] != f || !taken[f] || r.opt.Map[f] != "" {
 		return
 	}
-	if c, ok := findColumn(f, row.Columns(), taken); ok {
+	c, ok := findColumn(f, row.Columns(), taken)
+	this, _ := row.Get(f)
+	if other, _ := row.Get(c); ok && !bytes.Equal(this, other) {
 		r.said = append(r.said, fmt.Sprintf("taking the column %q; if that is the reference, and %q what was generated: "+
 			"%s%[1]s=%s", f, c, r.opt.mapOption(), words.Quote(c)))
 	}

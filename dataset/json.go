@@ -88,7 +88,11 @@ func notJSON(data []byte, err error) error {
 		return errors.New("not JSON: the object does not end on its line; write one object a line, without line breaks " +
 			"inside it")
 	}
-	return fmt.Errorf("not JSON: %w (byte %d of the line)", syntax, syntax.Offset)
+	hint := ""
+	if !bytes.HasPrefix(data, []byte("{")) && bytes.Count(data, []byte("\t")) > 1 {
+		hint = "; a table with tabs is read with --format tsv"
+	}
+	return fmt.Errorf("not JSON: %w (byte %d of the line)%s", syntax, syntax.Offset, hint)
 }
 
 func arrayHint(start json.Token) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
@@ -34,14 +35,15 @@ type Options struct {
 	ID         []string
 	RecordedID []string // ID of the run that made the file, where ID is nil and the file has these columns
 
-	Limit     int    // stop after so many rows; 0 reads all
-	Format    Format // of the file; NewReader reads JSON Lines whatever it says
-	Sheet     string // of a workbook; "" is the first with rows
-	Delimiter rune   // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
-	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
-	TempDir   string // for what must not stand in memory; "" is the system's
-	MaxRecord int    // bytes that a record may take, with what it expands to; 0 is 16 MiB
-	Clip      bool   // rows are to be looked at: large ones are cut (Reader.ClipNote)
+	Limit     int      // stop after so many rows; 0 reads all
+	Format    Format   // of the file; NewReader reads JSON Lines whatever it says
+	Sheet     string   // of a workbook; "" is the first with rows
+	Delimiter rune     // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
+	Encoding  string   // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
+	TempDir   string   // for what must not stand in memory; "" is the system's
+	MaxRecord int      // bytes that a record may take, with what it expands to; 0 is 16 MiB
+	Clip      bool     // rows are to be looked at: large ones are cut (Reader.ClipNote)
+	Notes     []string // what else is known of the file
 }
 
 func (o *Options) mapOption() string { return cmp.Or(o.MapOption, "--map ") }
@@ -215,7 +217,8 @@ func NewReader(r io.Reader, file string, o Options) *Reader {
 }
 
 func newReader(in records, file string, o Options) *Reader {
-	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, ids: idset.New(o.TempDir)}
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, ids: idset.New(o.TempDir),
+		said: slices.Clone(o.Notes)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
 		rd.optional = map[string]bool{}

@@ -146,6 +146,9 @@ func createChosen(ctx *cli.Context, look *lookOptions) (*run.Output, *runrecord.
 	if err != nil {
 		return nil, nil, err
 	}
+	if fields, id := run.ReadRecordedColumns(look.paths[0]); len(look.Columns) == 0 {
+		record.Columns, record.ID = fields, id // the rows have them still
+	}
 	out, err := look.Create(path, ctx.Bool("overwrite"), record, look.paths...)
 	return out, record, err
 }

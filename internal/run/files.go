@@ -109,6 +109,9 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 	if o.Recorded = fields; id != nil {
 		o.RecordedID = id
 	}
+	if made := runrecord.ReadOptions(path, &struct{}{}); made != nil && path != Stdio && !made.IsOf(path) {
+		o.Notes = append(o.Notes, runrecord.Changed)
+	}
 	o.MaxRecord = f.maxRecord
 	if file, ok := input.(randomAccess); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		_, local := input.(*os.File)
@@ -163,8 +166,7 @@ func ReadMaker(file string) (m Maker) {
 			Thresholds dataset.Probabilities `json:"thresholds"`
 		}
 		made := runrecord.ReadOptions(file, &o)
-		info, err := os.Stat(file)
-		if made == nil || err == nil && made.Output != nil && made.Output.Size != info.Size() {
+		if made == nil || !made.IsOf(file) {
 			break
 		}
 		m.Recorded = true

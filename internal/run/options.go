@@ -80,6 +80,9 @@ func (o *Options) outputs() ([]string, error) {
 		return outputs, nil
 	}
 	if err == nil && !isDir {
+		if err := CheckInputs(o.Inputs); err != nil { // as where a word of a name stood without quotes
+			return nil, err
+		}
 		return nil, exit.Usagef("-o %s is a file, but several inputs need a folder", o.Output)
 	}
 	from := map[string]string{}

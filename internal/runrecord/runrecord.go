@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -58,6 +59,16 @@ type Record struct {
 type Content struct {
 	SHA256 string `json:"sha256"` // hex
 	Size   int64  `json:"size"`   // bytes
+}
+
+// Changed says that a file is not as its run wrote it.
+const Changed = "changed since erreval wrote it: what was found in texts that changed is old, until the command that " +
+	"found it runs again"
+
+// IsOf tells by its size whether the file at path is as the run wrote it; an older record does not say.
+func (r *Record) IsOf(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || r.Output == nil || r.Output.Size == info.Size()
 }
 
 // Differs says how the file at path is not as c has it; nil where it is. A nil c is not compared.

@@ -50,6 +50,9 @@ type source struct {
 func openSource(in input) (s *source, note string) {
 	s = &source{input: in}
 	s.record = runrecord.ReadOptions(in.path, &s.reading)
+	if s.record != nil && !s.isZIP && !s.record.IsOf(in.path) {
+		note = in.name + ": " + runrecord.Changed
+	}
 	list, err := issues.Read(issues.Path(in.path))
 	if err == nil {
 		s.list = list

@@ -56,6 +56,7 @@ type BatchStatus struct {
 	Merged    bool           `json:"merged"`
 	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
 	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, undecided since
+	Settled   int            `json:"settled"`   // of these, decided on the review page and not merged yet
 	Dropped   int            `json:"dropped"`   // items left out for good at the last merge
 	// of the last merge; nil without an item that two answered
 	Agreement *review.Agreement `json:"agreement,omitempty"`
@@ -202,6 +203,12 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		if b.Conflicts > 0 {
 			b.Deciding = w.deciding(id, n)
 		}
+		decided := map[string]bool{}
+		folder := filepath.Join(BatchesDir, id, filepath.Base(review.ConflictsDir(dir, n)), review.AnswersDir)
+		err = errors.Join(err, w.eachAnswer(folder, func(_ string, a savedAnswer) { decided[a.Item] = true }))
+		for _, c := range conflicts {
+			b.Settled += count(decided[c.ItemID])
+		}
 		for _, r := range last.Reviewers { // answers that came as files too
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
@@ -211,27 +218,44 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 	return b, errors.Join(err, exportErr)
 }
 
-// countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
-func (w *Workspace) countAnswers(b *BatchStatus) error {
-	files, err := w.files(filepath.Join(BatchesDir, b.ID, review.AnswersDir))
+// savedAnswer is what the review page saved, as far as it is counted.
+type savedAnswer struct {
+	Item     string `json:"item_id"`
+	Reviewer string `json:"reviewer"`
+	Skipped  bool   `json:"skipped"`
+}
+
+// eachAnswer hands over the answers in a folder, with their files.
+func (w *Workspace) eachAnswer(folder string, take func(file string, a savedAnswer)) error {
+	files, err := w.files(folder)
 	for _, file := range files {
 		data, readErr := regularfile.Read(file, regularfile.MaxRows)
 		err = errors.Join(err, readErr)
-		answered, of := map[string]bool{}, strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		for line := range bytes.Lines(data) {
-			var a struct {
-				Item     string `json:"item_id"`
-				Reviewer string `json:"reviewer"`
-				Skipped  bool   `json:"skipped"`
-			}
+			var a savedAnswer
 			if json.Unmarshal(line, &a) == nil {
-				answered[a.Item], of = !a.Skipped, cmp.Or(a.Reviewer, of)
+				take(file, a)
 			}
 		}
-		b.Answers[of] = 0
-		for _, yes := range answered {
-			b.Answers[of] += count(yes)
-			b.Skipped[of] += count(!yes)
+	}
+	return err
+}
+
+// countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
+func (w *Workspace) countAnswers(b *BatchStatus) error {
+	answered := map[string]map[string]bool{} // by reviewer and item
+	err := w.eachAnswer(filepath.Join(BatchesDir, b.ID, review.AnswersDir), func(file string, a savedAnswer) {
+		who := cmp.Or(a.Reviewer, strings.TrimSuffix(filepath.Base(file), ".jsonl"))
+		if answered[who] == nil {
+			answered[who] = map[string]bool{}
+		}
+		answered[who][a.Item] = !a.Skipped
+	})
+	for who, items := range answered {
+		b.Answers[who] = 0
+		for _, yes := range items {
+			b.Answers[who] += count(yes)
+			b.Skipped[who] += count(!yes)
 		}
 	}
 	return err
@@ -295,6 +319,10 @@ func (w *Workspace) next(s *Status) {
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {
 		b := &s.Batches[at]
+		if b.Settled == b.Conflicts {
+			say("merge", "all conflicts of %s are decided, and not merged yet", b.ID)
+			return
+		}
 		s.Next, s.Why = b.Page, fmt.Sprintf("reviewers differ on %s of %s: decide %s; then merge again",
 			words.Plural(b.Conflicts, "item", "items"), b.ID, b.Places())
 		return

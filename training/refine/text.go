@@ -97,8 +97,12 @@ func (b *BatchStatus) words() string {
 		open = append(open, fmt.Sprintf("%d not answered", b.Missing))
 	}
 	if b.Conflicts > 0 {
-		open = append(open, words.Plural(b.Conflicts, "in conflict, which waits", "in conflict, which wait")+
-			" to be decided "+b.Places())
+		wait := words.Plural(b.Conflicts, "in conflict, which waits", "in conflict, which wait") + " to be decided " + b.Places()
+		if b.Settled > 0 {
+			wait = fmt.Sprintf("%d in conflict, of which %d %s decided and not merged yet", b.Conflicts, b.Settled,
+				map[bool]string{true: "is", false: "are"}[b.Settled == 1])
+		}
+		open = append(open, wait)
 	}
 	if len(open) > 0 {
 		text += " but for " + strings.Join(open, " and ")

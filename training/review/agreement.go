@@ -57,14 +57,20 @@ func (f *Frozen) Hits(e *Earlier) (chosen, random Hits) {
 	return chosen, random
 }
 
-// agreement is nil without an item that two decided.
-func (f *Frozen) agreement(byItem map[string][]Answer) *Agreement {
+// agreement is nil without an item that two decided. Of answers that were changed since, the first ones count: who saw
+// what others say agrees with them.
+func (f *Frozen) agreement(byItem map[string][]Answer, first map[answerKey]Answer) *Agreement {
 	var units [][]Answer
 	names := map[string]bool{}
 	for _, it := range f.All {
 		voices := decided(byItem[it.ItemID], false)
 		if it.Reason == Control || len(voices) < 2 {
 			continue
+		}
+		for i := range voices {
+			if a, there := first[keyOf(&voices[i])]; there {
+				voices[i] = a
+			}
 		}
 		units = append(units, voices)
 		for _, a := range voices {

@@ -75,12 +75,13 @@ type MergeOptions struct {
 
 // Earlier is what earlier merges of the batch left.
 type Earlier struct {
-	Number    int                 // of the last merge; 0 is none
-	Open      int                 // items that it left: nobody had answered them, or reviewers differed
-	Conflicts []Conflict          // of these, those on which reviewers differed
-	Decided   map[string][]string // item to labels, of all
-	Answers   []Answer            // that they used, with the last merge's
-	Marked    map[string]bool     // texts that somebody marked: what reviewers differ on is decided there
+	Number    int                  // of the last merge; 0 is none
+	Open      int                  // items that it left: nobody had answered them, or reviewers differed
+	Conflicts []Conflict           // of these, those on which reviewers differed
+	Decided   map[string][]string  // item to labels, of all
+	Answers   []Answer             // that they used, with the last merge's
+	first     map[answerKey]Answer // the first ones that were no skips
+	Marked    map[string]bool      // texts that somebody marked: what reviewers differ on is decided there
 }
 
 // Outcome is a merge and what it adds.
@@ -133,7 +134,7 @@ func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []
 	g.countSettled(out)
 	out.Answers = g.sorted()
 	out.Reviewers = g.reviewers()
-	out.Agreement = f.agreement(byItem)
+	out.Agreement = f.agreement(byItem, e.first)
 	return out, nil
 }
 
@@ -359,13 +360,20 @@ func (f *Frozen) Earlier() (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Number: len(merges), Decided: map[string][]string{}}
+	e := &Earlier{Number: len(merges), Decided: map[string][]string{}, first: map[answerKey]Answer{}}
 	for _, m := range merges {
 		maps.Copy(e.Decided, m.Decided)
 		e.Open, e.Conflicts = len(m.Missing)+len(m.Conflicts), m.Conflicts
 	}
-	if e.Number > 0 {
-		e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, e.Number, ".jsonl")))
+	for n := range e.Number {
+		if e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, n+1, ".jsonl"))); err != nil {
+			return nil, err
+		}
+		for _, a := range e.Answers {
+			if _, there := e.first[keyOf(&a)]; !there && !a.Skipped {
+				e.first[keyOf(&a)] = a
+			}
+		}
 	}
-	return e, err
+	return e, nil
 }

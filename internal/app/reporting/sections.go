@@ -93,7 +93,12 @@ func Complete(ctx context.Context, o Options) (*view.Catalog, error) {
 		return nil, err
 	}
 	c := *o.Source.Catalog() // which is not changed
-	c.Sections, c.Notes = slices.Concat(c.Sections, made), slices.Concat(c.Notes, notes)
+	c.Sections = slices.Concat(c.Sections, made)
+	for _, note := range notes {
+		if !slices.Contains(c.Notes, note) { // reading a file for figures may say what reading it for rows did
+			c.Notes = append(c.Notes[:len(c.Notes):len(c.Notes)], note)
+		}
+	}
 	if c.Sections == nil {
 		c.Sections = []view.Section{}
 	}
