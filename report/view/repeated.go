@@ -99,12 +99,16 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 	for i, s := range sources {
 		rows, others := 0, 0
 		for j, later := range sources {
-			again := later.isMadeOf(s) || s.isBare() && later.record != nil || j < i && s.isMadeAs(later)
+			handedOn := later.isMadeOf(s) || s.isBare() && later.record != nil
+			again := handedOn || j < i && s.isMadeAs(later)
 			if !again || s.repeated != nil || later.isReadFrom(s) {
 				continue
 			}
 			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
+			}
+			if !handedOn && len(s.repeated) < rows { // of two versions of a system, what did not change is of both
+				s.repeated, s.readFrom = nil, nil
 			}
 		}
 		if n, by := len(s.repeated), s.readFrom; n > 0 {

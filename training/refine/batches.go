@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,13 +137,15 @@ func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		o.Dir = filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
-	}
+	own := filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
+	o.Dir = cmp.Or(o.Dir, own)
 	layout := exchange.Options{Proposals: o.Proposals, Reviewer: o.Reviewer}
 	for _, format := range formats {
 		saved, saveErr := exchange.Save(f, format, o.Dir, o.Overwrite, layout)
 		files, err = append(files, saved...), errors.Join(err, saveErr)
+	}
+	if err == nil && o.Reviewer != "" { // also where the files are elsewhere, it is known who has some
+		err = os.MkdirAll(own, 0o777)
 	}
 	return files, err
 }

@@ -18,6 +18,10 @@ export function LabelForm({ n }: { n: number }) {
 /** What was chosen and typed, and not saved, by row: it is there again when the row is opened again. */
 const drafts = new Map<number, { chosen: Set<string>; notes: string }>();
 
+addEventListener("beforeunload", (e) => {
+  if (drafts.size > 0) e.preventDefault();
+});
+
 function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marked }) {
   const { source } = usePage();
   const [mark, setMark] = useState(before);
