@@ -97,7 +97,8 @@ func (b *BatchStatus) words() string {
 		open = append(open, fmt.Sprintf("%d not answered", b.Missing))
 	}
 	if b.Conflicts > 0 {
-		wait := words.Plural(b.Conflicts, "in conflict, which waits", "in conflict, which wait") + " to be decided " + b.Places()
+		wait := words.Plural(b.Conflicts, "in conflict, which waits", "in conflict, which wait") +
+			" to be decided " + b.Places()
 		if b.Settled > 0 {
 			wait = fmt.Sprintf("%d in conflict, of which %d %s decided and not merged yet", b.Conflicts, b.Settled,
 				map[bool]string{true: "is", false: "are"}[b.Settled == 1])
