@@ -35,7 +35,7 @@ type Options struct {
 	// ReplayRejected takes replies from the journal that could not be used in an earlier run either; see
 	// journal.Client.ReplayRejected.
 	ReplayRejected bool
-	// Warn is called once for each model in whose place another one answers; it may be nil.
+	// Warn is called once for each model in whose place another one answers, and where calls wait long; it may be nil.
 	Warn func(format string, args ...any)
 	// Calls tells whether models are called. Otherwise there is only a forecast, and the journal is only read.
 	Calls bool

@@ -194,6 +194,7 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
 	limiter, client := llm.NewLimiter(m.Limits), s.o.redactKeys(finishCalls(endpoint))
+	client = sayWaiting(client, longWait, s.o.Warn)
 	meter, err := s.journal.Meter(limiter.LimitInFlight(client), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
