@@ -145,7 +145,8 @@ func (g *goldSet) checkRows(column string) error {
 		return nil
 	case g.counts.Unlabelled > 0:
 		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; name it with --gold-labels COLUMN, or give "+
-			"--gold FILE", g.file, g.counts.Unlabelled, column)
+			"another file with --gold FILE (a filled-in workbook of a review becomes one by erreval refine merge)", g.file,
+			g.counts.Unlabelled, column)
 	case g.counts.Filtered > 0:
 		return g.filter.NoMatch(g.file)
 	case len(g.faults) > 0:

@@ -275,8 +275,13 @@ func (m *Merged) Text(w io.Writer) error {
 	if m.Marked > 0 {
 		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
 	}
-	for _, r := range m.Reviewers {
+	for i, r := range m.Reviewers {
 		out.Add(r.Name, "%s", r.Summary())
+		for _, other := range m.Reviewers[:i] {
+			if strings.EqualFold(r.Name, other.Name) {
+				out.Add("names", "%s and %s count as two people", other.Name, r.Name)
+			}
+		}
 	}
 	if err := out.Text(w); err != nil || m.Agreement == nil {
 		return err

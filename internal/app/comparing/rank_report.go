@@ -260,6 +260,7 @@ func haloSection(h *leaderboard.Halo) report.Section {
 
 func (c *Comparison) agreementSection() report.Section {
 	s := report.Section{Title: "Agreement of the judges with the labels, on the same pairs",
+		Notes: []string{"of the pairs that labels decide, or a text without words"},
 		Table: report.NewTable("type", "pairs", "same", "kappa")}
 	pairs, same := 0, 0.0
 	for _, a := range c.Agreement {
