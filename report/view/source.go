@@ -114,6 +114,9 @@ func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
 		if opt.Recorded == nil {
 			opt.Recorded = s.reading.Columns
 		}
+		if opt.RecordedID == nil { // none was given: as the run that made the input had it
+			opt.RecordedID = s.record.ID
+		}
 	}
 	return opt
 }
