@@ -21,7 +21,7 @@ func TestSayWaiting(t *testing.T) {
 		ask := func(e error) {
 			err = e
 			_, _ = c.Complete(t.Context(), &llm.Request{})
-			time.Sleep(15 * time.Second)
+			<-time.After(15 * time.Second)
 		}
 		wait := &llm.Error{Kind: llm.Wait, Err: errors.New("429")}
 		for _, e := range []error{wait, nil, wait, wait} {
