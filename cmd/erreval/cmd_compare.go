@@ -33,6 +33,7 @@ of tagged rows, or by language models. OUT has the pairs with a column "verdicts
 go by besides quality, are printed:
    erreval identify outputs.jsonl -o tagged.jsonl
    erreval compare tagged.jsonl -o compared.jsonl --system system
+   erreval compare small.jsonl large.jsonl -o compared.jsonl --system file
 
 By a language model, in both orders and three wordings; look at the prompts and the cost first:
    erreval compare outputs.jsonl --system system --judge gpt-4o-mini --prompts 3 --show-prompt '*'
@@ -51,10 +52,10 @@ func compareCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:        "compare",
 		Usage:       "find which system is better at what",
-		ArgsUsage:   "INPUT",
+		ArgsUsage:   "INPUT...",
 		Description: compareDescription,
 		Flags:       compareFlags(),
-		Action: withArgs(1, 1, "one file of outputs or pairs",
+		Action: withArgs(1, -1, "files of outputs, or one file of pairs",
 			func(ctx *cli.Context) error { return runCompare(ctx, e) }),
 	}
 }
@@ -66,7 +67,7 @@ var compareJudge = judgeFlags{without: []string{"template"}, instead: "compare o
 
 func compareFlags() []cli.Flag {
 	own := map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
-		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system"},
+		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system, or file does"},
 		&cli.StringFlag{Name: "pair-by", Usage: "outputs with the same text in `FIELD` or column are compared " +
 			"(default: the taxonomy's group field, or where a system has several outputs for it all fields but the first)"},
 		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
@@ -195,6 +196,10 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
+	if ctx.String("system") == "" && len(o.Inputs) > 1 {
+		return exit.Usagef("several files hold outputs: name the column of the systems with --system COLUMN, or take each " +
+			"file for one with --system file")
+	}
 	if ctx.String("system") == "" {
 		return compareFiles(ctx, e, c, ask, o)
 	}
@@ -317,7 +322,7 @@ func readCompareJudge(ctx *cli.Context, e *env, c *comparing.Compare) (*asking.O
 // makePairs writes the pairs of a file of outputs beside OUT, and makes them the input. For a look at prompts and costs
 // they are in a temporary file, which done removes. left is the error that some of the file's lines are no rows.
 func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (left error, done func(), err error) {
-	m := &comparing.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
+	m := &comparing.MakePairs{Process: e.Process, Inputs: o.Inputs, Output: o.Output + ".pairs.jsonl",
 		System: ctx.String("system"), By: ctx.String("pair-by"),
 		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
 			Shuffle: ctx.IsSet("until")}}

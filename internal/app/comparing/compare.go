@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -226,9 +228,9 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 type MakePairs struct {
 	Process *run.Process
 	Rows    run.Rows // of single outputs
-	Input   string
+	Inputs  []string
 	Output  string
-	System  string // column
+	System  string // column, or report.ByFile
 	By      string // field or column that says what outputs were written for; "" as in the report page
 	Design  pairwise.DesignOptions
 }
@@ -240,29 +242,37 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 		text               [sha256.Size]byte
 	}
 	seen, copies := map[output]bool{}, 0
-	faults, err = m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
-		out, err := m.outputOf(row)
-		if err != nil {
-			return err
-		}
-		key := output{out.Item, out.Part, out.System, row.TextSum()}
-		if seen[key] {
-			copies++
+	for _, file := range m.Inputs {
+		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
+			out, err := m.outputOf(row)
+			if err != nil {
+				return err
+			}
+			key := output{out.Item, out.Part, out.System, row.TextSum()}
+			if seen[key] {
+				copies++
+				return nil
+			}
+			seen[key], outputs = true, append(outputs, *out)
 			return nil
+		})
+		if faults = append(faults, more...); err != nil {
+			return nil, nil, err
 		}
-		seen[key], outputs = true, append(outputs, *out)
-		return nil
-	})
-	if copies > 0 {
-		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before", m.Input,
-			words.Plural(copies, "row is", "rows are"))})
 	}
-	return outputs, faults, err
+	if copies > 0 {
+		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
+			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
+	}
+	return outputs, faults, nil
 }
 
 // outputOf says whose output a row is, and for what.
 func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
 	raw, ok := row.Find(m.System)
+	if !ok && m.System == report.ByFile {
+		raw, ok = json.RawMessage(strconv.Quote(filepath.Base(row.Source))), true
+	}
 	if !ok {
 		return nil, exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 			strings.Join(row.Columns(), ", "))
@@ -300,7 +310,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
-		return 0, nil, fmt.Errorf("%s: %w", m.Input, err)
+		return 0, nil, fmt.Errorf("%s: %w", strings.Join(m.Inputs, ", "), err)
 	}
 	m.sayAlone(outputs)
 	m.sayDifferent(rows)
