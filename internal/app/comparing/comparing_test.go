@@ -47,7 +47,7 @@ func TestPairsOfOnePassage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: openRows(t, "question-generation"), Input: input,
+	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: openRows(t, "question-generation"), Inputs: []string{input},
 		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if _, _, err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPairsAndRatings(t *testing.T) {
 	rows := openRows(t, "instruction-following")
 	var said bytes.Buffer
 	p := &run.Process{Err: &said}
-	m := &MakePairs{Process: p, Rows: rows, Input: samples + "outputs.jsonl",
+	m := &MakePairs{Process: p, Rows: rows, Inputs: []string{samples + "outputs.jsonl"},
 		Output: filepath.Join(t.TempDir(), "pairs.jsonl"), System: "system",
 		Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if n, left, err := m.Run(t.Context()); n != 60 || left != nil || err != nil {
