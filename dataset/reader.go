@@ -35,15 +35,17 @@ type Options struct {
 	ID         []string
 	RecordedID []string // ID of the run that made the file, where ID is nil and the file has these columns
 
-	Limit     int      // stop after so many rows; 0 reads all
-	Format    Format   // of the file; NewReader reads JSON Lines whatever it says
-	Sheet     string   // of a workbook; "" is the first with rows
-	Delimiter rune     // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
-	Encoding  string   // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
-	TempDir   string   // for what must not stand in memory; "" is the system's
-	MaxRecord int      // bytes that a record may take, with what it expands to; 0 is 16 MiB
-	Clip      bool     // rows are to be looked at: large ones are cut (Reader.ClipNote)
-	Notes     []string // what else is known of the file
+	Limit  int    // stop after so many rows; 0 reads all
+	Format Format // of the file; NewReader reads JSON Lines whatever it says
+	Sheet  string // of a workbook; "" is the first with rows
+	// Sheet is that of one of several files: a workbook without it is read all the same (Notes)
+	SheetOfOne bool
+	Delimiter  rune     // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
+	Encoding   string   // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
+	TempDir    string   // for what must not stand in memory; "" is the system's
+	MaxRecord  int      // bytes that a record may take, with what it expands to; 0 is 16 MiB
+	Clip       bool     // rows are to be looked at: large ones are cut (Reader.ClipNote)
+	Notes      []string // what else is known of the file
 }
 
 func (o *Options) mapOption() string { return cmp.Or(o.MapOption, "--map ") }

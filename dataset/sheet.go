@@ -37,10 +37,15 @@ type sheetRow struct {
 
 func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
+	s := &sheet{}
+	if o.SheetOfOne && errors.Is(err, xlsx.ErrNoSheet) {
+		s.said = append(s.said, fmt.Sprintf("it has no sheet %q, and is read without", o.Sheet))
+		in, err = xlsx.NewReader(r, size, xlsx.Options{TempDir: o.TempDir, Max: o.maxRecord()})
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{in: in}
+	s.in = in
 	err = s.readHeader(o)
 	for more := true; more && err == nil && errors.Is(s.peek(0).err, io.EOF); { // on to the first sheet with rows
 		if more, err = in.NextSheet(); more {

@@ -142,3 +142,38 @@ func putSheets(f *excelize.File, sheets [][][]any) error {
 	}
 	return nil
 }
+
+// A sheet that another file of the same command has is not asked of this one.
+func TestSheetOfOne(t *testing.T) {
+	var b bytes.Buffer
+	sink, err := NewSink(&b, Format{Name: XLSX}, SinkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := RowOf(map[string]string{"id": "a"})
+	if err := errors.Join(err, sink.Write(row), sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, ofOne := range []bool{false, true} {
+		in, err := NewSource(bytes.NewReader(b.Bytes()), "x", Options{Format: Format{Name: XLSX}, Sheet: "scores",
+			SheetOfOne: ofOne})
+		if !ofOne {
+			if err == nil || !strings.Contains(err.Error(), `there is no sheet "scores"; the sheets are ["rows"]`) {
+				t.Errorf("no refusal: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row, err := in.Read(); err != nil || row.GivenID() != "a" {
+			t.Errorf("%v, %v", row, err)
+		}
+		if notes := strings.Join(in.Notes(), "; "); !strings.Contains(notes, `it has no sheet "scores", and is read without`) {
+			t.Errorf("notes %q", notes)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -163,11 +163,14 @@ func (b *workbook) hiddenNotes(read int) (notes []string) {
 	return notes
 }
 
+// ErrNoSheet is the error of a workbook without the sheet that was named.
+var ErrNoSheet = errors.New("there is no sheet")
+
 // sheetIndex is the place of a sheet; "" is the first.
 func (b *workbook) sheetIndex(name string) (int, error) {
 	i := slices.Index(b.names, name)
 	if i < 0 && name != "" {
-		return 0, fmt.Errorf("there is no sheet %q; the sheets are %q", name, b.names)
+		return 0, fmt.Errorf("%w %q; the sheets are %q", ErrNoSheet, name, b.names)
 	}
 	return max(i, 0), nil
 }

@@ -20,27 +20,29 @@ import (
 
 // FileOptions say how files of rows are stored.
 type FileOptions struct {
-	Format    string   // of standard input and output, and of files whose names do not tell
-	Sheet     string   // of a workbook; "" is the first with rows
-	Delimiter string   // one character, "tab" or "\t"; "" looks at the header
-	Encoding  string   // of text that is read; "" is UTF-8, or what the file shows
-	Inputs    []string // that are of Format whatever their names say; they may be patterns
-	MaxRecord string   // bytes that a record may take, as in "16MiB"; "" is 16 MiB
+	Format     string   // of standard input and output, and of files whose names do not tell
+	Sheet      string   // of a workbook; "" is the first with rows
+	SheetOfOne bool     // see dataset.Options
+	Delimiter  string   // one character, "tab" or "\t"; "" looks at the header
+	Encoding   string   // of text that is read; "" is UTF-8, or what the file shows
+	Inputs     []string // that are of Format whatever their names say; they may be patterns
+	MaxRecord  string   // bytes that a record may take, as in "16MiB"; "" is 16 MiB
 }
 
 // Files reads and writes files of rows.
 type Files struct {
-	named     dataset.Format
-	inputs    []string
-	sheet     string
-	delimiter rune
-	encoding  string
-	maxRecord int
+	named      dataset.Format
+	inputs     []string
+	sheet      string
+	sheetOfOne bool
+	delimiter  rune
+	encoding   string
+	maxRecord  int
 }
 
 // Open checks the options.
 func (o FileOptions) Open() (*Files, error) {
-	f := &Files{sheet: o.Sheet, inputs: o.Inputs}
+	f := &Files{sheet: o.Sheet, sheetOfOne: o.SheetOfOne, inputs: o.Inputs}
 	if o.Format != "" {
 		var err error
 		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
@@ -98,6 +100,7 @@ type randomAccess interface {
 // Reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
 	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.Format(path), f.sheet, f.delimiter, f.encoding
+	o.SheetOfOne = f.sheetOfOne
 	isPath := func(input string) bool {
 		matches, err := filepath.Match(input, path)
 		return input == path || matches && err == nil
