@@ -169,7 +169,8 @@ func TestSheetOfOne(t *testing.T) {
 		if row, err := in.Read(); err != nil || row.GivenID() != "a" {
 			t.Errorf("%v, %v", row, err)
 		}
-		if notes := strings.Join(in.Notes(), "; "); !strings.Contains(notes, `it has no sheet "scores", and is read without`) {
+		notes := strings.Join(in.Notes(), "; ")
+		if !strings.Contains(notes, `it has no sheet "scores", and is read without`) {
 			t.Errorf("notes %q", notes)
 		}
 		if err := in.Close(); err != nil {
