@@ -22,7 +22,8 @@ func fileFlags() []cli.Flag {
 
 func readFileOptions(ctx *cli.Context) run.FileOptions {
 	return run.FileOptions{Format: ctx.String("format"), Inputs: inputsOfFormat(ctx), Sheet: ctx.String("sheet"),
-		SheetOfOne: ctx.String("gold")+ctx.String("human-file") != "", Delimiter: ctx.String("delimiter"), Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
+		SheetOfOne: ctx.String("gold")+ctx.String("human-file") != "", Delimiter: ctx.String("delimiter"),
+		Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
 }
 
 // inputsOfFormat are the inputs for which --format, where it was typed, goes before their names. Where the line has
