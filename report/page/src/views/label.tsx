@@ -18,10 +18,6 @@ export function LabelForm({ n }: { n: number }) {
 /** What was chosen and typed, and not saved, by row: it is there again when the row is opened again. */
 const drafts = new Map<number, { chosen: Set<string>; notes: string }>();
 
-addEventListener("beforeunload", (e) => {
-  if (drafts.size > 0) e.preventDefault();
-});
-
 function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marked }) {
   const { source } = usePage();
   const [mark, setMark] = useState(before);
@@ -31,6 +27,9 @@ function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marke
   const [said, setSaid] = useState(draft ? texts.label.unsaved : before.time ? texts.label.marked(before.time) : "");
   const change = (chosen: Set<string>, notes: string) => {
     drafts.set(n, { chosen, notes });
+    window.onbeforeunload = (e) => { // who leaves is asked
+      if (drafts.size > 0) e.preventDefault();
+    };
     setChosen(chosen);
     setNotes(notes);
   };
