@@ -17,8 +17,8 @@ type Index struct {
 type indexed struct {
 	at, n  int // how many ids came before; the caller's number
 	text   [sha256.Size]byte
-	system string // see Row.SystemMark
-	shared bool   // its id is that of further rows: all are in equal
+	system SystemName
+	shared bool // its id is that of further rows: all are in equal
 }
 
 // equalRows are those that share id and text.
@@ -38,7 +38,7 @@ func (x *Index) Add(row *Row, n int) {
 	id, text := row.indexID(), row.TextSum()
 	first, there := x.rows[id]
 	if !there {
-		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemMark()}
+		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemName()}
 		return
 	}
 	if !first.shared {
@@ -91,7 +91,7 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 		return rows[i], true, true
 	}
 	same = text == first.text
-	if !same && OtherSystem(first.system, row.SystemMark()) {
+	if !same && first.system.IsOther(row.SystemName()) {
 		return -1, false, false
 	}
 	switch s := m.state[first.at]; {
@@ -107,20 +107,23 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	return first.n, same, true
 }
 
-// SystemMark says which system's output a row is, by its column "system" or else "model"; "" is not known.
-func (r *Row) SystemMark() string {
-	for _, name := range []string{ColumnSystem, "model"} {
+// SystemName is what a row says of the system whose output it is, in its column "system" or else "model"; the zero value
+// is nothing.
+type SystemName struct{ column, name string }
+
+// SystemName reads it.
+func (r *Row) SystemName() SystemName {
+	for _, column := range []string{ColumnSystem, "model"} {
 		for _, c := range r.columns {
-			if strings.EqualFold(c.name, name) && !isNull(c.value) {
-				return name + "=" + strings.TrimSpace(PlainText(c.value))
+			if strings.EqualFold(c.name, column) && !isNull(c.value) {
+				return SystemName{column, strings.TrimSpace(PlainText(c.value))}
 			}
 		}
 	}
-	return ""
+	return SystemName{}
 }
 
-// OtherSystem tells whether rows with these marks say to be of different systems, in columns of one name.
-func OtherSystem(a, b string) bool {
-	of, _, _ := strings.Cut(a, "=")
-	return a != b && a != "" && strings.HasPrefix(b, of+"=")
+// IsOther tells whether two rows say, in columns of one name, that they are of different systems.
+func (s SystemName) IsOther(other SystemName) bool {
+	return s.column != "" && s.column == other.column && s.name != other.name
 }

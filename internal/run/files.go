@@ -108,12 +108,15 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 	if slices.ContainsFunc(f.inputs, isPath) {
 		o.Format = f.named
 	}
-	fields, id := ReadRecordedColumns(path)
-	if o.Recorded = fields; id != nil {
-		o.RecordedID = id
-	}
-	if made := runrecord.ReadOptions(path, &struct{}{}); made != nil && path != Stdio && !made.IsOf(path) {
-		o.Notes = append(o.Notes, runrecord.Changed)
+	var reading runrecord.Reading
+	if made := runrecord.ReadOptions(path, &reading); made != nil && path != Stdio {
+		fields, id := made.ReadFrom(&reading)
+		if o.Recorded = fields; id != nil {
+			o.RecordedID = id
+		}
+		if !made.IsOf(path) {
+			o.Notes = append(o.Notes, runrecord.Changed)
+		}
 	}
 	o.MaxRecord = f.maxRecord
 	if file, ok := input.(randomAccess); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
@@ -199,25 +202,13 @@ func ReadRecordedID(files []string) []string {
 	return nil
 }
 
-// ReadRecordedColumns gives the fields that the run which made a file read from columns of other names, and the columns
-// from which it read the id. Older records have only those fields that were given.
+// ReadRecordedColumns is Record.ReadFrom of the run that made a file.
 func ReadRecordedColumns(file string) (fields map[string]string, id []string) {
-	var o struct {
-		Map map[string]string `json:"map"`
-		ID  []string          `json:"id"`
+	var reading runrecord.Reading
+	if made := runrecord.ReadOptions(file, &reading); made != nil && file != Stdio {
+		return made.ReadFrom(&reading)
 	}
-	r := runrecord.ReadOptions(file, &o)
-	switch {
-	case r == nil || file == Stdio:
-		return nil, nil
-	case r.Command == "simulate": // its rows are others than it read, with ids of their own
-		return o.Map, nil
-	case r.Columns == nil:
-		return o.Map, o.ID
-	case o.ID == nil:
-		return r.Columns, r.ID
-	}
-	return r.Columns, o.ID
+	return nil, nil
 }
 
 // SinkOptions say how rows are written.

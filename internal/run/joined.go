@@ -37,7 +37,7 @@ type Joined struct {
 	there map[string]bool
 	lines map[string]int // by id
 	// by id: what rows say of their system, and how many rows of another one have the id
-	systems map[string]string
+	systems map[string]dataset.SystemName
 	others  int
 }
 
@@ -45,7 +45,7 @@ type Joined struct {
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
 		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
-		systems: map[string]string{}}
+		systems: map[string]dataset.SystemName{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -107,7 +107,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	j.rows[id], j.ids, j.lines[id], j.systems[id] = values, append(j.ids, id), row.Line, row.SystemMark()
+	j.rows[id], j.ids, j.lines[id], j.systems[id] = values, append(j.ids, id), row.Line, row.SystemName()
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (j *Joined) set(row *dataset.Row) error {
 			id = dataset.PlainText(item)
 		}
 	}
-	if there && dataset.OtherSystem(j.systems[id], row.SystemMark()) {
+	if there && j.systems[id].IsOther(row.SystemName()) {
 		j.others++
 		there = false
 	}

@@ -109,14 +109,8 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
 	opt := dataset.Options{Taxonomy: t, Map: o.Columns, OwnNames: true, ID: o.ID, TempDir: o.TempDir, Clip: true}
 	opt.Format, _ = dataset.FormatOf(s.path)
-	if s.record != nil && s.record.Command != "simulate" { // its rows are others than it read
-		opt.Recorded, opt.RecordedID = s.record.Columns, s.reading.ID
-		if opt.Recorded == nil {
-			opt.Recorded = s.reading.Columns
-		}
-		if opt.RecordedID == nil { // none was given: as the run that made the input had it
-			opt.RecordedID = s.record.ID
-		}
+	if s.record != nil {
+		opt.Recorded, opt.RecordedID = s.record.ReadFrom(&s.reading.Reading)
 	}
 	return opt
 }

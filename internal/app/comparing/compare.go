@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -269,19 +267,16 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 
 // outputOf says whose output a row is, and for what.
 func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
-	raw, ok := row.Find(m.System)
-	if !ok && m.System == report.ByFile {
-		raw, ok = json.RawMessage(strconv.Quote(filepath.Base(row.Source))), true
-	}
-	if !ok {
+	out := &pairwise.Output{System: row.Source, Row: row} // as of stats --by file
+	if raw, ok := row.Find(m.System); ok {
+		var err error
+		if out.System, err = systemIn(row, m.System, raw); err != nil {
+			return nil, err
+		}
+	} else if m.System != report.ByFile {
 		return nil, exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 			strings.Join(row.Columns(), ", "))
 	}
-	system, err := systemIn(row, m.System, raw)
-	if err != nil {
-		return nil, err
-	}
-	out := &pairwise.Output{System: system, Row: row}
 	by := cmp.Or(m.By, m.Rows.Taxonomy.GroupField())
 	if i := slices.Index(m.Rows.Taxonomy.FieldNames(), by); i >= 0 {
 		out.Item = row.Values[i]
