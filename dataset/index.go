@@ -107,8 +107,8 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	return first.n, same, true
 }
 
-// SystemName is what a row says of the system whose output it is, in its column "system" or else "model"; the zero value
-// is nothing.
+// SystemName is what a row says of the system whose output it is, in its column "system" or else "model"; the zero
+// value is nothing.
 type SystemName struct{ column, name string }
 
 // SystemName reads it.
