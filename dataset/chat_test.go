@@ -180,7 +180,7 @@ func TestOffered(t *testing.T) {
 	for column, want := range map[string]string{
 		"reference": `in.jsonl: no column "answer"; what needs it is not judged (--map answer=reference takes it from that column)`,
 		"other":     `in.jsonl: no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`,
-		"answers":   `in.jsonl: no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)`,
+		"answers":   `in.jsonl: reading answer from "answers", the first text in it (--map FIELD=COLUMN names others)`,
 	} {
 		t.Run(column, func(t *testing.T) {
 			r := NewReader(strings.NewReader(`{"question":"q","passage":"p","`+column+`":{"text":["a"],"answer_start":[0]}}`), "in.jsonl",

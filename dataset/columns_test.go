@@ -66,7 +66,7 @@ func TestRecorded(t *testing.T) {
 			map[string]string{"question": "other"},
 			`o a p|in.jsonl: read as the run that made the file did: passage from "Absatz" (--map FIELD=COLUMN names others)`},
 		{`{"question":"q","answer":"a","text":"t"}`, nil,
-			`q a t|in.jsonl: no column "passage"; taking "text" for it (--map passage=COLUMN names another)`},
+			`q a t|in.jsonl: reading passage from "text" (--map FIELD=COLUMN names others)`},
 	} {
 		o.Taxonomy, o.Map = questions(t), c.opt
 		r := NewReader(strings.NewReader(c.line), "in.jsonl", o)

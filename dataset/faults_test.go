@@ -338,16 +338,14 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{"in.jsonl", []byte(`{"context":"p","answers":{"text":["a","b"]},"prediction":"q","generated_question":"g"}`),
-			`no column "question"; taking "generated_question" for it (--map question=COLUMN names another); no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another); ` +
-				`no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+			`reading question from "generated_question", answer from "answers", the first text in it, passage from "context" (--map FIELD=COLUMN names others)`},
 		{"bare.jsonl", []byte(`{"question":"q","passage":"p"}`),
 			`no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`},
 		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"),
-			`the header has no comma; cells are split at ';' (--delimiter names another)|no column "question"; taking "Question" for it (--map question=COLUMN names another); ` +
-				`no column "answer"; taking "Answer" for it (--map answer=COLUMN names another); no column "passage"; taking "Passage" for it (--map passage=COLUMN names another)`},
+			`the header has no comma; cells are split at ';' (--delimiter names another)|reading question from "Question", answer from "Answer", passage from "Passage" (--map FIELD=COLUMN names others)`},
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),
 			`rows are the list under "data"; beside it stands version, which is left out|SQuAD: one row a question, with its paragraph's and article's columns|` +
-				`no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another); no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+				`reading answer from "answers", the first text in it, passage from "context" (--map FIELD=COLUMN names others)`},
 		{"empty.jsonl", nil, "there is no row in it"},
 		{"blank.json", []byte(" []\n"), "there is no row in it"},
 		{"header.csv", []byte("question,answer,passage\n"), "there is no row in it"},

@@ -46,6 +46,7 @@ func (r *Reader) guessMissing(row *Row) {
 			strings.Join(r.byRecord, ", "), r.opt.mapOption()))
 	}
 	r.noteOther(row, taken)
+	var guessed, missing []string
 	for _, f := range r.fields {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
 			continue
@@ -53,13 +54,21 @@ func (r *Reader) guessMissing(row *Row) {
 		if c, ok := findColumn(f, row.Columns(), taken); ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
-			r.sayTaken(f, strconv.Quote(c)+" for it"+firstHint(raw))
+			guessed = append(guessed, fmt.Sprintf("%s from %q%s", f, c, firstHint(raw)))
 		} else if part := chatPart(f, row); part != "" {
 			r.column[f] = columnMessages
-			r.sayTaken(f, fmt.Sprintf("%s in %q for it", part, columnMessages))
-		} else if r.optional[f] {
-			r.noteMissing(f, row)
+			guessed = append(guessed, fmt.Sprintf("%s from %s in %q", f, part, columnMessages))
+		} else if r.optional[f] && !r.noteMissing(f, row) {
+			missing = append(missing, strconv.Quote(f))
 		}
+	}
+	if len(guessed) > 0 {
+		r.said = append(r.said, fmt.Sprintf("reading %s (%sFIELD=COLUMN names others)", strings.Join(guessed, ", "),
+			r.opt.mapOption()))
+	}
+	if len(missing) > 0 {
+		r.said = append(r.said, fmt.Sprintf("no column %s in the first row (%sFIELD=COLUMN names one)",
+			strings.Join(missing, " or "), r.opt.mapOption()))
 	}
 }
 
@@ -81,29 +90,25 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 	}
 }
 
-// sayTaken says what a field is read from.
-func (r *Reader) sayTaken(field, what string) {
-	r.said = append(r.said, fmt.Sprintf("no column %q; taking %s (%s%[1]s=COLUMN names another)", field, what,
-		r.opt.mapOption()))
-}
-
-// noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
-// have it.
-func (r *Reader) noteMissing(field string, row *Row) {
-	names := "COLUMN names one"
+// noteMissing says what follows of a missing optional field, or which column may hold it; false is that nothing follows:
+// where no error type needs it, other rows may have it.
+func (r *Reader) noteMissing(field string, row *Row) bool {
+	follows, hint := "", "COLUMN names one"
 	for _, c := range row.Columns() {
 		if slices.Contains(offered[field], plainName(c)) {
-			names = c + " takes it from that column"
+			hint = c + " takes it from that column"
 		}
 	}
-	hint := fmt.Sprintf("(%s%s=%s)", r.opt.mapOption(), field, names)
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
-			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint))
-			return
+			follows = "; what needs it is not judged"
 		}
 	}
-	r.said = append(r.said, fmt.Sprintf("no column %q in the first row %s", field, hint))
+	if follows == "" && hint == "COLUMN names one" {
+		return false
+	}
+	r.said = append(r.said, fmt.Sprintf("no column %q%s (%s%s=%s)", field, follows, r.opt.mapOption(), field, hint))
+	return true
 }
 
 // readByOwnName reads a field by its own name where the file does not have the column that was named.
@@ -141,7 +146,7 @@ func chatPart(field string, row *Row) string {
 	case response:
 		return "the last turn of the assistant"
 	case input:
-		return "what goes before the last turn of the assistant"
+		return "the turns before"
 	}
 	return ""
 }

@@ -174,7 +174,7 @@ func TestNotes(t *testing.T) {
 	row := `{"id":"1","prediction":"Who?","answer":"Oke.","passage":"It was Oke."}` + "\n"
 	for _, path := range []string{"/v1/identify", "/v1/score"} {
 		got := do(s, request(s, "POST", path, row)).Header().Get("Erreval-Notes")
-		if want := `body: no column "question"; taking "prediction" for it`; !strings.HasPrefix(got, want) {
+		if want := `body: reading question from "prediction"`; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", path, got)
 		}
 		if got := do(s, request(s, "POST", path, rowsOf(1))).Header().Values("Erreval-Notes"); got != nil {

@@ -141,7 +141,9 @@ func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
 	if look.Rows, err = openRowInput(ctx, t); err != nil {
 		return err
 	}
-	s, err := look.count(ctx, e, o)
+	p := *e.Process
+	p.NoNotes = true
+	s, err := look.count(ctx, &env{Process: &p}, o)
 	if err != nil {
 		return errors.Join(made, err)
 	}

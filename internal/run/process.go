@@ -26,7 +26,9 @@ type Process struct {
 	IsTerminal func(stream any) bool
 	Quiet      bool // no progress and no summary
 
-	noted []string // what was said about files
+	// NoNotes leaves out what Note is given: another process has said it of the file that this one's is made of.
+	NoNotes bool
+	noted   []string // what was said about files
 }
 
 // Warn says what a user must know even with --quiet.
@@ -75,7 +77,7 @@ func (p *Process) Noted() []string { return p.noted }
 // Note says what was assumed about a file, each thing once however often the file is read.
 func (p *Process) Note(notes []string) {
 	for _, n := range notes {
-		if !slices.Contains(p.noted, n) {
+		if !p.NoNotes && !slices.Contains(p.noted, n) {
 			p.noted = append(p.noted, n)
 			p.Warn("%s", words.Printable(n))
 		}

@@ -128,8 +128,11 @@ func (j *Judges) Describe(u judging.Used) string {
 	return text
 }
 
-// DescribeUsage says what this run and all of the journal's cost.
+// DescribeUsage says what this run cost, and all of the journal's where there were others.
 func (j *Judges) DescribeUsage(u *judging.Usage) string {
+	if u.ThisRun == u.Journal {
+		return "this run: " + j.Describe(u.ThisRun)
+	}
 	return fmt.Sprintf("this run: %s; the journal in all: %s", j.Describe(u.ThisRun), j.Describe(u.Journal))
 }
 

@@ -233,36 +233,37 @@ type MakePairs struct {
 	Design  pairwise.DesignOptions
 }
 
-// readOutputs reads the rows. One that comes twice counts once.
+// readOutputs reads the rows.
 func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output, faults []error, err error) {
-	type output struct {
-		item, part, system string
-		text               [sha256.Size]byte
-	}
-	seen, copies := map[output]bool{}, 0
 	for _, file := range m.Inputs {
 		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
 			out, err := m.outputOf(row)
 			if err != nil {
 				return err
 			}
-			key := output{out.Item, out.Part, out.System, row.TextSum()}
-			if seen[key] {
-				copies++
-				return nil
-			}
-			seen[key], outputs = true, append(outputs, *out)
+			outputs = append(outputs, *out)
 			return nil
 		})
 		if faults = append(faults, more...); err != nil {
 			return nil, nil, err
 		}
 	}
-	if copies > 0 {
-		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
-			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
-	}
 	return outputs, faults, nil
+}
+
+// firstOf leaves out the outputs whose text the same system had for the same part of the same item before.
+func firstOf(outputs []pairwise.Output) []pairwise.Output {
+	type output struct {
+		item, part, system string
+		text               [sha256.Size]byte
+	}
+	seen := map[output]bool{}
+	return slices.DeleteFunc(outputs, func(x pairwise.Output) bool {
+		key := output{x.Item, x.Part, x.System, x.Row.TextSum()}
+		was := seen[key]
+		seen[key] = true
+		return was
+	})
 }
 
 // outputOf says whose output a row is, and for what.
@@ -303,6 +304,12 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if m.By == "" {
 		m.splitItems(outputs)
 	}
+	all := len(outputs)
+	outputs = firstOf(outputs)
+	if copies := all - len(outputs); copies > 0 {
+		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
+			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
+	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", strings.Join(m.Inputs, ", "), err)
@@ -325,20 +332,79 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 }
 
 // splitItems parts the items for which a system has several outputs by all fields but the judged one, as
-// report.HasOneEach says.
+// report.HasOneEach says; where that is not enough, by a column that tells them apart.
 func (m *MakePairs) splitItems(outputs []pairwise.Output) {
-	items := map[string][]*pairwise.Output{}
+	mixed := severalEach(outputs)
+	for _, x := range mixed {
+		x.Part += "\n" + strings.Join(x.Row.Values[1:], "\n")
+	}
+	mixed = severalEach(outputs)
+	if len(mixed) == 0 {
+		return
+	}
+	columns := slices.DeleteFunc(mixed[0].Row.Columns(), func(c string) bool { return c == m.System })
+	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(mixed, c) })
+	if at < 0 {
+		return
+	}
+	for _, x := range mixed {
+		x.Part += "\n" + valueOf(x.Row, columns[at])
+	}
+	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; those with the same %q are "+
+		"paired (--pair-by COLUMN says what an item is)", strings.Join(m.Inputs, ", "), columns[at])})
+}
+
+// severalEach are the outputs for items, or parts of them, for which a system has several texts.
+func severalEach(outputs []pairwise.Output) (several []*pairwise.Output) {
+	items := map[[2]string][]*pairwise.Output{}
 	for i := range outputs {
-		items[outputs[i].Item] = append(items[outputs[i].Item], &outputs[i])
+		x := &outputs[i]
+		items[[2]string{x.Item, x.Part}] = append(items[[2]string{x.Item, x.Part}], x)
 	}
 	for _, item := range items {
-		if report.HasOneEach(item, func(x *pairwise.Output) string { return x.System }) {
-			continue
-		}
-		for _, x := range item {
-			x.Part += "\n" + strings.Join(x.Row.Values[1:], "\n")
+		texts := map[string][sha256.Size]byte{}
+		if slices.ContainsFunc(item, func(x *pairwise.Output) bool {
+			sum := x.Row.TextSum()
+			first, before := texts[x.System]
+			texts[x.System] = sum
+			return before && first != sum
+		}) {
+			several = append(several, item...)
 		}
 	}
+	return several
+}
+
+// pairsBy tells whether each system has each value of a column for one text at most, and most values are those of several
+// systems, as of the id of a request.
+func pairsBy(outputs []*pairwise.Output, column string) bool {
+	of, seen, paired := map[string]int{}, map[[2]string][sha256.Size]byte{}, 0
+	for _, x := range outputs {
+		key := [2]string{valueOf(x.Row, column), x.System}
+		sum := x.Row.TextSum()
+		first, before := seen[key]
+		if key[0] == "" || before && first != sum {
+			return false
+		}
+		if !before {
+			seen[key] = sum
+			of[key[0]]++
+		}
+	}
+	for _, n := range of {
+		if n > 1 {
+			paired += n
+		}
+	}
+	return 2*paired > len(outputs)
+}
+
+func valueOf(row *dataset.Row, column string) string {
+	raw, _ := row.Get(column)
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	return dataset.PlainText(raw)
 }
 
 // sayAlone says how many outputs are for an item, or a part of one, that no other system has.

@@ -150,7 +150,7 @@ func (k *Rank) print(c *Comparison) error {
 		return err
 	}
 	r := c.Report()
-	if k.Brief && len(c.Tables) > 1 {
+	if k.Brief && len(c.Tables) > 0 {
 		r = c.brief(k.Taxonomy, k.Inputs)
 	}
 	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))

@@ -10,6 +10,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -114,11 +115,7 @@ func (c *Comparison) Report() *report.Report { return c.report(false) }
 func (c *Comparison) Page() *report.Report { return c.report(true) }
 
 func (c *Comparison) report(matrices bool) *report.Report {
-	r := &report.Report{Title: fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"),
-		words.Plural(c.Items, "item", "items"))}
-	if text := c.Whose(); text != "" {
-		r.Facts = append(r.Facts, text)
-	}
+	r := &report.Report{Title: c.title(), Facts: c.facts(), Result: c.result()}
 	anchor := "the mean of each table is 1000"
 	if c.Anchor != "" {
 		anchor = c.Anchor + " is 1000"
@@ -141,8 +138,18 @@ func (c *Comparison) report(matrices bool) *report.Report {
 		}
 	}
 	r.Sections = slices.Concat(r.Sections, c.Comparisons(), c.auditSections())
-	r.Result = c.result()
 	return r
+}
+
+func (c *Comparison) title() string {
+	return fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"), words.Plural(c.Items, "item", "items"))
+}
+
+func (c *Comparison) facts() []string {
+	if text := c.Whose(); text != "" {
+		return []string{text}
+	}
+	return nil
 }
 
 // Comparisons are the sections about verdicts that are compared with others: of types, of the labels, of modes.
@@ -212,11 +219,7 @@ func BoardSection(t *leaderboard.Table) report.Section {
 		"Glicko-2", "Borda")
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		rank := report.Number(row.Rank)
-		if row.Rank == 0 {
-			rank = report.Undefined
-		}
-		table.Rows = append(table.Rows, []any{row.System, rank, row.Interval().As("%.0f"), row.Won, row.Lost, row.Tied,
+		table.Rows = append(table.Rows, []any{row.System, rankOf(row), row.Interval().As("%.0f"), row.Won, row.Lost, row.Tied,
 			row.WinRate.As(percent), row.Bad.Value.As(percent), row.Davidson.As("%.0f"), row.Elo.As("%.0f"),
 			row.Glicko2.As("%.0f"), row.Borda.As("%g")})
 	}
@@ -291,15 +294,21 @@ func (c *Comparison) auditSections() []report.Section {
 	if len(c.Audits) == 0 {
 		return nil
 	}
+	own := slices.ContainsFunc(c.ShownAudits(), func(a *audit.Audit) bool { return a.Own > 0 })
 	s := report.Section{Title: "What the judges go by besides quality",
 		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing " +
-			"about quality; position and length are log odds with the systems held constant, 0 without a liking"},
-		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
-			"length", "own text")}
+			"about quality; position and length (log odds, systems held constant) 0"},
+		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "position", "length")}
+	if own {
+		s.Table.Columns = append(s.Table.Columns, report.NewTable("", "own wins", "own text").Columns[1:]...)
+	}
 	for _, a := range c.ShownAudits() {
-		s.Table.Rows = append(s.Table.Rows, []any{a.Judge + ", " + a.Type, a.Changed.As(percent), a.Reversed.As(percent),
-			a.FirstWins.As(percent), a.LongWins.As(percent), a.OwnWins.As(percent), a.Position.As("%.2f"),
-			a.Length.As("%.2f"), a.OwnSlope.As("%.2f")})
+		row := []any{a.Judge + ", " + a.Type, a.Changed.As(percent), a.Reversed.As(percent), a.FirstWins.As(percent),
+			a.LongWins.As(percent), a.Position.As("%.2f"), a.Length.As("%.2f")}
+		if own {
+			row = append(row, a.OwnWins.As(percent), a.OwnSlope.As("%.2f"))
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
 		for _, note := range a.Notes {
 			if !slices.Contains(s.Notes, note) {
 				s.Notes = append(s.Notes, note)
@@ -315,14 +324,38 @@ func (c *Comparison) Main() *leaderboard.Table {
 	return &c.Tables[max(0, at)]
 }
 
-// brief is the report with one table, systems by types, in the place of one for each type.
+// brief is the report with one table, systems by types, in the place of all ratings of each type.
 func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report {
-	r, s := c.Report(), c.TypesSection(t)
+	r := &report.Report{Title: c.title(), Facts: c.facts(), Result: c.result()}
+	s, rank := c.TypesSection(t), "erreval rank "+words.Quote(files[0])
 	s.Notes = append(s.Notes, c.sharedNotes()...)
-	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: erreval rank "+
-		words.Quote(files[0]))
+	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: "+rank)
+	if len(c.Tables) == 1 {
+		s = shortBoard(&c.Tables[0])
+		s.Notes = append(s.Notes, "a tie is half a win; ratings: "+rank)
+	}
 	r.Sections = slices.Concat([]report.Section{s}, c.Comparisons(), c.auditSections())
 	return r
+}
+
+// shortBoard is the leaderboard of a type without ratings.
+func shortBoard(t *leaderboard.Table) report.Section {
+	s := report.Section{Title: t.Type, Notes: tableNotes(t),
+		Table: report.NewTable("system", "rank", "won", "lost", "tied", "both bad", "win rate")}
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		s.Table.Rows = append(s.Table.Rows, []any{row.System, rankOf(row), row.Won, row.Lost, row.Tied,
+			row.Bad.Value.As(percent), row.WinRate.As(percent)})
+	}
+	return s
+}
+
+// rankOf is a system's rank, undefined where it has none.
+func rankOf(row *leaderboard.Row) report.Number {
+	if row.Rank == 0 {
+		return report.Undefined
+	}
+	return report.Number(row.Rank)
 }
 
 // TypesSection shows the share of its pairs that each system wins, by type.
