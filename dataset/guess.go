@@ -90,8 +90,8 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 	}
 }
 
-// noteMissing says what follows of a missing optional field, or which column may hold it; false is that nothing follows:
-// where no error type needs it, other rows may have it.
+// noteMissing says what follows of a missing optional field, or which column may hold it. It tells false where nothing
+// follows: no error type needs it, and other rows may have it.
 func (r *Reader) noteMissing(field string, row *Row) bool {
 	follows, hint := "", "COLUMN names one"
 	for _, c := range row.Columns() {

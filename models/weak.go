@@ -36,7 +36,7 @@ func (m *Manifest) WeakLabels() []string {
 			text = fmt.Sprintf("F1 %.2f where the model was measured (always saying it: %.2f)", f1, always) +
 				words.Prefixed("; ", text)
 		}
-		said = append(said, words.Printable("do not rely on "+label+": "+text))
+		said = append(said, words.NotReliedOn(label)+words.Printable(text))
 	}
 	return said
 }

@@ -189,13 +189,18 @@ func (s *Stats) result() string {
 	columns := s.shown()
 	first := &s.columns[columns[0]]
 	compared := s.order()
-	best, unsure := &s.Systems[compared[0]], ""
+	best, sure := &s.Systems[compared[0]], ""
 	for _, d := range s.Differences {
 		if d.column != columns[0] {
 			continue
 		}
-		if best = &s.Systems[d.system]; !d.isSettled() {
-			unsure = ", not surely more than " + d.Than
+		switch best = &s.Systems[d.system]; {
+		case d.isSettled():
+			sure = fmt.Sprintf(", surely more than %s (p %s)", d.Than, d.PHolm.Text(InP))
+		case best.cells[columns[0]].Share.Share == s.Systems[d.than].cells[columns[0]].Share.Share:
+			sure = ", the same share as " + d.Than
+		default:
+			sure = ", not surely more than " + d.Than
 		}
 	}
 	one, unit, scale := best.cells[columns[0]], " %", Number(100)
@@ -207,7 +212,7 @@ func (s *Stats) result() string {
 	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
 		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
 	}
-	text += unsure
+	text += sure
 	common := slicesWithout(s.shownOf(first.kind), func(c int) bool { return s.columns[c].name == "" })
 	if first.kind == kindScore || len(common) == 0 {
 		return text + "."
@@ -220,7 +225,7 @@ func (s *Stats) result() string {
 	}
 	what := map[string]string{kindLabel: "error", kindIssue: "issue"}[first.kind]
 	weak := ""
-	isOfMost := func(w string) bool { return strings.HasPrefix(w, "do not rely on "+s.columns[most].name+":") }
+	isOfMost := func(w string) bool { return strings.HasPrefix(w, words.NotReliedOn(s.columns[most].name)) }
 	if first.kind == kindLabel && slices.ContainsFunc(s.Weak, isOfMost) {
 		weak = ", for which the model is not to be relied on"
 	}

@@ -49,8 +49,9 @@ type SystemStats struct {
 	WithoutIssue *Share       `json:"without_issue,omitempty"` // of the rows that were searched for issues
 	Issues       []IssueShare `json:"issues,omitempty"`
 
-	cells []cell // by column
-	few   bool   // has fewer than FewGroups groups, where others have more
+	cells      []cell // by column
+	unsearched int    // rows of which it is not known whether they have an issue, where it is of others
+	few        bool   // has fewer than FewGroups groups, where others have more
 }
 
 // cell is a share, or the mean of scores.

@@ -77,7 +77,7 @@ func (s *SystemStats) publish(columns []column) {
 		case column.kind == kindScore:
 			s.Scores = append(s.Scores, ScoreMean{column.name, share.Rows, share.Share, share.Low, share.High})
 		case column.kind == kindIssue && column.name == "":
-			s.WithoutIssue = &share
+			s.WithoutIssue, s.unsearched = &share, s.Rows-of
 		case column.kind == kindIssue:
 			s.Issues = append(s.Issues, IssueShare{column.id, column.name, share})
 		case column.name == "":

@@ -148,6 +148,8 @@ func (s *Stats) leftOut() (lines []string) {
 		count(func(s *SystemStats) int { return s.Truncated }, "truncated: %s")
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
+	count(func(s *SystemStats) int { return s.unsearched }, "not known whether they have an issue, and outside of every "+
+		"issue's share: %s")
 	name := ""
 	if len(s.Systems) == 1 {
 		name = s.Systems[0].Name + ": "

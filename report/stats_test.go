@@ -104,7 +104,8 @@ The best system of a column minus the second best, in points
 without error: good minus middle       +50.0  +32.0 … +65.4  <0.001        <0.001
 Vague: good minus middle               -50.0  -65.4 … -32.0  <0.001        <0.001
 
-good has most rows without error, 100 % (90.7 to 100.0); in all rows the commonest error is Vague, 48.0 %.
+good has most rows without error, 100 % (90.7 to 100.0), surely more than middle (p <0.001); ` +
+		`in all rows the commonest error is Vague, 48.0 %.
 `
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at the end%s", text, want)
@@ -205,6 +206,7 @@ func TestScoresAndIssues(t *testing.T) {
 	}
 	text := printed(t, s)
 	const want = `Scores in f
+not known whether they have an issue, and outside of every issue's share: 1 row of 1 system
 95 % intervals and p-values: of 4 rows
 
 Mean scores

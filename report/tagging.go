@@ -69,8 +69,21 @@ func (s *Tagging) Text(w io.Writer) error {
 	for _, text := range s.Weak {
 		fmt.Fprintln(w, text)
 	}
+	for _, l := range s.Labels {
+		if s.Tagged >= fewestAlike && float64(l.Rows) >= shareAlike*float64(s.Tagged) {
+			fmt.Fprintf(w, "%s of the rows have the same error, %s: if that is a surprise, see whether each field is read from "+
+				"the right column (--map)\n", s.share(l), l.Label)
+		}
+	}
 	return nil
 }
+
+// From so many rows on, and where such a share of them has one error, columns may have been taken for each other: of
+// swapped ones 82 to 92 % had one.
+const (
+	fewestAlike = 10
+	shareAlike  = 0.75
+)
 
 // outcome counts rows by what became of them. A row without error may have one that nobody could judge.
 func (s *Tagging) outcome() string {

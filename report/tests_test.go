@@ -167,7 +167,8 @@ func TestBestIsPaired(t *testing.T) {
 	for _, c := range []struct {
 		paired bool // the systems have the same passages
 		said   string
-	}{{true, "a has most rows without error, 77.5 % (61.8 to 88.0); "}, {false, "not surely more than b"}} {
+	}{{true, "a has most rows without error, 77.5 % (61.8 to 88.0), surely more than b (p 0.020); "},
+		{false, "not surely more than b"}} {
 		var lines []string
 		for g := range 40 {
 			for system, clean := range map[string]bool{"a": g < 31, "b": g < 22 || g == 39} {

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -20,20 +21,20 @@ func refineExportCommand(e *env) *cli.Command {
    erreval refine export work
    erreval refine export work -o batch.xlsx
 
-Other formats, a file for each reviewer, and with what the identifier proposed:
+A workbook for each reviewer; other formats, and with what the identifier proposed:
+   erreval refine export work --reviewer anna,ben
    erreval refine export work --format argilla --proposals labels
-   erreval refine export work --reviewer anna -o for-anna
 
-What is filled in comes back with: erreval refine merge work anna=FILE`,
+What is filled in comes back with: erreval refine merge work FILE FILE`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + strings.Join(exchange.Formats(), ", ") +
 				", or all (default: that of OUT's name, else xlsx)"},
 			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " +
 				strings.Join(review.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
-			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who will answer, to be written into the file"},
+			&cli.StringFlag{Name: "reviewer", Usage: "`NAME[,NAME]` of who will answer: a copy for each, with the name in it"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "write to `OUT`, a folder, or a file that ends with .xlsx, .csv or .jsonl (default: export in the batch's " +
-					"folder, with --reviewer a folder of that name in it)"},
+					"folder, with --reviewer a folder for each name in it)"},
 			overwriteFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineExport(ctx, e) },
 	}
@@ -49,14 +50,25 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	var reviewers []string
+	if names := ctx.String("reviewer"); names != "" {
+		reviewers = strings.Split(names, ",")
+	}
 	files, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
-		Proposals: ctx.String("proposals"), Reviewer: ctx.String("reviewer"), Dir: ctx.String("output"),
+		Proposals: ctx.String("proposals"), Reviewers: reviewers, Dir: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite")})
 	if e.Quiet {
 		return err
 	}
 	for _, file := range files {
 		fmt.Fprintln(run.Guard(e.Out), file.Text())
+	}
+	if err == nil {
+		back := "NAME=FILE"
+		if reviewers != nil {
+			back = strings.TrimSpace(strings.Repeat("FILE ", len(reviewers)))
+		}
+		fmt.Fprintf(run.Guard(e.Out), "next: erreval refine merge %s %s, once they are filled in\n", words.Quote(w.Dir), back)
 	}
 	return err
 }

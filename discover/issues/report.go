@@ -50,7 +50,13 @@ func (l *List) facts() []string {
 		for _, reason := range slices.Sorted(maps.Keys(l.Unassigned)) {
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason, l.Unassigned[reason]))
 		}
-		facts = append(facts, "unassigned because: "+strings.Join(reasons, ", "))
+		leave := ""
+		if n := l.Unassigned[Unlisted]; n > 0 && n < l.Unknown() {
+			leave = "; shares leave out all of them but the " + Unlisted
+		} else if n == 0 {
+			leave = "; shares leave them out"
+		}
+		facts = append(facts, "unassigned because: "+strings.Join(reasons, ", ")+leave)
 	}
 	how := "analysis " + l.Analysis
 	if l.Grouping != "" {

@@ -58,9 +58,13 @@ func fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// RemoveIfThere removes a file that may be missing.
+// RemoveIfThere removes a file that may be missing. It looks first: a file system that cannot be written to refuses to
+// remove what is not there, too.
 func RemoveIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

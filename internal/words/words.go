@@ -159,3 +159,6 @@ func escapeRune(r rune) string {
 	}
 	return fmt.Sprintf(`\U%08x`, r)
 }
+
+// NotReliedOn begins a sentence on why a label is not to be relied on.
+func NotReliedOn(label string) string { return "do not rely on " + Printable(label) + ": " }

@@ -109,12 +109,12 @@ const AllFormats = "all"
 
 // ExportOptions say how a batch is given to reviewers.
 type ExportOptions struct {
-	Batch     string // as OpenBatch takes it
-	Format    string // one of exchange.Formats, or AllFormats; "" is that of Dir's extension, else exchange.XLSX
-	Proposals string // one of review.Shows; "" is what refine.yaml says
-	Reviewer  string // who will answer, or ""
-	// Dir is the folder to write to, or a file that ends with .xlsx, .csv or .jsonl; "" is the batch's folder export, with
-	// a reviewer a folder of that name in it.
+	Batch     string   // as OpenBatch takes it
+	Format    string   // one of exchange.Formats, or AllFormats; "" is that of Dir's extension, else exchange.XLSX
+	Proposals string   // one of review.Shows; "" is what refine.yaml says
+	Reviewers []string // who will answer, a copy for each; nil is a copy for nobody by name
+	// Dir is the folder to write to, with several reviewers a folder for each in it, or a file that ends with .xlsx, .csv
+	// or .jsonl; "" is the batch's folder export, with reviewers a folder for each in it.
 	Dir       string
 	Overwrite bool // replace files that are there with other content
 }
@@ -137,15 +137,23 @@ func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) 
 	if err != nil {
 		return nil, err
 	}
-	own := filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
-	o.Dir = cmp.Or(o.Dir, own)
-	layout := exchange.Options{Proposals: o.Proposals, Reviewer: o.Reviewer}
-	for _, format := range formats {
-		saved, saveErr := exchange.Save(f, format, o.Dir, o.Overwrite, layout)
-		files, err = append(files, saved...), errors.Join(err, saveErr)
+	if len(o.Reviewers) == 0 {
+		o.Reviewers = []string{""}
 	}
-	if err == nil && o.Reviewer != "" { // also where the files are elsewhere, it is known who has some
-		err = os.MkdirAll(own, 0o777)
+	for _, name := range o.Reviewers {
+		own := filepath.Join(f.Dir, review.ExportDir, name)
+		dir := cmp.Or(o.Dir, own)
+		if o.Dir != "" && len(o.Reviewers) > 1 {
+			dir = filepath.Join(o.Dir, name)
+		}
+		saved := 0
+		for _, format := range formats {
+			more, saveErr := exchange.Save(f, format, dir, o.Overwrite, exchange.Options{Proposals: o.Proposals, Reviewer: name})
+			files, saved, err = append(files, more...), saved+len(more), errors.Join(err, saveErr)
+		}
+		if saved > 0 && name != "" { // also where the files are elsewhere, it is known who has some
+			err = errors.Join(err, os.MkdirAll(own, 0o777))
+		}
 	}
 	return files, err
 }
@@ -216,17 +224,19 @@ func (o *ExportOptions) formats() ([]string, error) {
 		file = ""
 	}
 	o.Format = cmp.Or(o.Format, file, exchange.XLSX)
+	for _, name := range o.Reviewers {
+		if review.CheckReviewer(name) != nil || strings.ContainsAny(name, `/\`) {
+			return nil, optionErrorf("--reviewer %q is no name that a folder can have", name)
+		}
+	}
 	switch {
 	case file != "" && file != o.Format:
 		return nil, optionErrorf("-o %s: its name says %s, and --format %s; leave --format out, or name a folder", o.Dir,
 			file, o.Format)
 	case !slices.Contains(review.Shows(), o.Proposals):
 		return nil, optionErrorf("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
-	case o.Reviewer != "" && (review.CheckReviewer(o.Reviewer) != nil || strings.ContainsAny(o.Reviewer, `/\`)):
-		return nil, optionErrorf("--reviewer %q is no name that a folder can have", o.Reviewer)
-	case strings.Contains(o.Reviewer, ","):
-		return nil, optionErrorf("--reviewer %q: files are for one reviewer; export once for each, without a comma",
-			o.Reviewer)
+	case file != "" && len(o.Reviewers) > 1:
+		return nil, optionErrorf("-o %s is one file, and --reviewer names %d people; name a folder", o.Dir, len(o.Reviewers))
 	case o.Format == AllFormats:
 		return all, nil
 	case !slices.Contains(all, o.Format):

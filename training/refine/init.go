@@ -53,9 +53,10 @@ type Made struct {
 	Duplicates int `json:"duplicates"` // of the rejected ones: the same text as another
 	// rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
 	Renamed  int     `json:"renamed"`
-	Examples []error `json:"-"` // of what was rejected, the first ones
+	Examples []error `json:"-"` // of what was rejected and is no duplicate, the first ones
 
-	dir, taxonomy string // for Text
+	dir, taxonomy, next string // for Text
+	duplicate           string // the first one, in a sentence
 }
 
 // DefaultGroup is what rows of a taxonomy share: the field it marks with "group", else the last of several fields,
@@ -117,7 +118,8 @@ func Init(ctx context.Context, dir string, o InitOptions) (made *Made, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, folder.Discard()) }()
-	b := &builder{ctx: ctx, o: o, dir: folder.Dir, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()},
+	b := &builder{ctx: ctx, o: o, dir: folder.Dir,
+		made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID(), next: "status"},
 		seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = folder.Publish(false)
@@ -199,6 +201,9 @@ func (b *builder) build() (*Made, error) {
 	}
 	if err := b.commitHeld(); err != nil {
 		return nil, err
+	}
+	if b.made.Train == 0 && b.o.Start != StartNone { // there is one thing to do
+		b.made.next = "select"
 	}
 	return &b.made, b.texts()
 }

@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -208,13 +209,13 @@ func (e errSameText) Error() string {
 }
 
 func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
-	if _, ok := errors.AsType[errSameText](fault); ok {
-		b.made.Duplicates++
-	}
 	if b.firstFault == nil {
 		b.firstFault = fault
 	}
-	if len(b.made.Examples) < 5 {
+	if _, ok := errors.AsType[errSameText](fault); ok {
+		b.made.Duplicates++
+		b.made.duplicate = cmp.Or(b.made.duplicate, fault.Error())
+	} else if len(b.made.Examples) < 5 {
 		b.made.Examples = append(b.made.Examples, fault)
 	}
 	return out.Reject(fault)

@@ -238,14 +238,18 @@ func (s *Selected) Text(w io.Writer) error {
 	out.Add("review", "%s", s.Review())
 	out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
 	out.Add("spread", "%s", s.Spread())
-	out.Add("automatic", "%s proposed: %s", words.Plural(s.Auto, "row", "rows"), labelWords(s.AutoLabels, s.w.Taxonomy))
-	if n := s.Pool.Free - s.Pool.Verified; n > 0 {
+	if s.Auto > 0 {
+		out.Add("automatic", "%s proposed: %s", words.Plural(s.Auto, "row", "rows"), labelWords(s.AutoLabels, s.w.Taxonomy))
+	}
+	if n := s.Pool.Free - s.Pool.Verified; n > 0 && s.Pool.Verified > 0 {
 		out.Add("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added "+
 			"without a person",
 			words.Plural(n, "row is", "rows are"))
 	}
 	if s.Batch != "" {
-		out.Add("next", "erreval refine review %s", words.Quote(s.w.Dir))
+		dir := words.Quote(s.w.Dir)
+		out.Add("next", "in the browser: erreval refine review %s; or a workbook each: erreval refine export %[1]s "+
+			"--reviewer NAME,NAME", dir)
 	}
 	return out.Text(w)
 }

@@ -57,8 +57,12 @@ func (s *Status) Text(w io.Writer) error {
 		training += ": " + kinds
 	}
 	out.Add("training", "%s", training)
-	out.Add("labels", "%s", labelWords(s.Training.Labels, s.of))
-	out.Add("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)
+	if s.Training.Rows > 0 {
+		out.Add("labels", "%s", labelWords(s.Training.Labels, s.of))
+	}
+	if s.Dev+s.Random+s.Held > 0 {
+		out.Add("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)
+	}
 	for _, b := range s.Batches {
 		out.Add("batch "+b.ID, "%s", b.words())
 	}
@@ -70,7 +74,7 @@ func (s *Status) Text(w io.Writer) error {
 		out.Add("a training", "%s", s.Underway.words())
 	}
 	out.Add("last step", "%s", s.Last.Step)
-	if s.Lacks != "" {
+	if s.Lacks != "" && s.Training.Rows > 0 {
 		out.Add("to train", "%s", strings.ReplaceAll(s.Lacks, "\n", "; "))
 	}
 	out.Add("next", "%s", s.Why)
@@ -215,8 +219,10 @@ func (m *Made) Text(w io.Writer) error {
 	out.Add("workspace", "%s, %s", m.dir, m.taxonomy)
 	out.Add("groups", "%s", groupWords(m.Group))
 	out.Add("pool", "%s", words.Plural(m.Pool, "row", "rows"))
-	out.Add("training", "%s", words.Plural(m.Train, "row", "rows"))
-	out.Add("development", "%s of %s", words.Plural(m.Dev, "row", "rows"), words.Plural(m.Groups, "group", "groups"))
+	if m.Train+m.Dev > 0 {
+		out.Add("training", "%s", words.Plural(m.Train, "row", "rows"))
+		out.Add("development", "%s of %s", words.Plural(m.Dev, "row", "rows"), words.Plural(m.Groups, "group", "groups"))
+	}
 	if m.Held > 0 {
 		out.Add("put aside", "%s of a group with development rows", words.Plural(m.Held, "row", "rows"))
 	}
@@ -224,7 +230,7 @@ func (m *Made) Text(w io.Writer) error {
 		out.Add("ids", "%s of a row in another file got one of their own: pool:ID, train:ID",
 			words.Plural(m.Renamed, "row with the id", "rows with the ids"))
 	}
-	out.Add("next", "erreval refine status %s", words.Quote(m.dir))
+	out.Add("next", "erreval refine %s %s", m.next, words.Quote(m.dir))
 	return out.Text(w)
 }
 
@@ -234,12 +240,16 @@ func (m *Made) Warnings() []string {
 	for _, fault := range m.Examples {
 		out = append(out, words.Printable(fault.Error()))
 	}
-	if more := m.Rejected - len(m.Examples); more > 0 {
+	if more := m.Rejected - m.Duplicates - len(m.Examples); more > 0 {
 		out = append(out, fmt.Sprintf("and %d more like these", more))
 	}
+	if m.Duplicates > 0 {
+		out = append(out, fmt.Sprintf("%s; the first: %s", words.Plural(m.Duplicates, "row is a duplicate",
+			"rows are duplicates"), words.Printable(m.duplicate)))
+	}
 	if m.Rejected > 0 {
-		out = append(out, fmt.Sprintf("%s left out, %d of them duplicates; they are kept in *.rejected.jsonl of %s",
-			words.Plural(m.Rejected, "row was", "rows were"), m.Duplicates, m.dir))
+		out = append(out, fmt.Sprintf("%s left out, and kept in *.rejected.jsonl of %s",
+			words.Plural(m.Rejected, "row was", "rows were"), m.dir))
 	}
 	return out
 }

@@ -2,15 +2,11 @@
 package comparing
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/app/asking"
@@ -18,14 +14,11 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/wholefile"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -220,233 +213,6 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		err = errors.Join(err, c.judges.SayUsage(c.Run.Process))
 	}
 	return errors.Join(res.Err, err, c.Run.Incomplete())
-}
-
-// MakePairs writes the pairs of a file of single outputs to a file, and gives their number.
-type MakePairs struct {
-	Process *run.Process
-	Rows    run.Rows // of single outputs
-	Inputs  []string
-	Output  string
-	System  string // column, or report.ByFile
-	By      string // field or column that says what outputs were written for; "" as in the report page
-	Design  pairwise.DesignOptions
-}
-
-// readOutputs reads the rows.
-func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output, faults []error, err error) {
-	for _, file := range m.Inputs {
-		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
-			out, err := m.outputOf(row)
-			if err != nil {
-				return err
-			}
-			outputs = append(outputs, *out)
-			return nil
-		})
-		if faults = append(faults, more...); err != nil {
-			return nil, nil, err
-		}
-	}
-	return outputs, faults, nil
-}
-
-// firstOf leaves out the outputs whose text the same system had for the same part of the same item before.
-func firstOf(outputs []pairwise.Output) []pairwise.Output {
-	type output struct {
-		item, part, system string
-		text               [sha256.Size]byte
-	}
-	seen := map[output]bool{}
-	return slices.DeleteFunc(outputs, func(x pairwise.Output) bool {
-		key := output{x.Item, x.Part, x.System, x.Row.TextSum()}
-		was := seen[key]
-		seen[key] = true
-		return was
-	})
-}
-
-// outputOf says whose output a row is, and for what.
-func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
-	out := &pairwise.Output{System: row.Source, Row: row} // as of stats --by file
-	if raw, ok := row.Find(m.System); ok {
-		var err error
-		if out.System, err = systemIn(row, m.System, raw); err != nil {
-			return nil, err
-		}
-	} else if m.System != report.ByFile {
-		return nil, exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
-			strings.Join(row.Columns(), ", "))
-	}
-	by := cmp.Or(m.By, m.Rows.Taxonomy.GroupField())
-	if i := slices.Index(m.Rows.Taxonomy.FieldNames(), by); i >= 0 {
-		out.Item = row.Values[i]
-	} else if raw, ok := row.Find(by); ok {
-		out.Item = dataset.PlainText(raw)
-	} else {
-		return nil, exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, by)
-	}
-	if raw, ok := row.Get(dataset.ColumnEpoch); ok { // outputs for one sample are no items of their own
-		out.Part = dataset.PlainText(raw)
-		out.Item = strings.TrimSuffix(out.Item, dataset.EpochSuffix+out.Part)
-	}
-	return out, nil
-}
-
-// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input. Lines that are no rows are
-// left out; left says so by its exit code.
-func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
-	t := m.Rows.Taxonomy
-	outputs, faults, err := m.readOutputs(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	if m.By == "" {
-		m.splitItems(outputs)
-	}
-	all := len(outputs)
-	outputs = firstOf(outputs)
-	if copies := all - len(outputs); copies > 0 {
-		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
-			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
-	}
-	rows, err := pairwise.NewPairs(t, outputs, m.Design)
-	if err != nil {
-		return 0, nil, fmt.Errorf("%s: %w", strings.Join(m.Inputs, ", "), err)
-	}
-	m.sayAlone(outputs)
-	m.sayDifferent(rows)
-	err = wholefile.Fill(m.Output, func(w io.Writer) error {
-		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
-		for _, row := range rows {
-			if err == nil {
-				err = sink.Write(row)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		return sink.Close()
-	})
-	return len(rows), m.Process.WarnFaults(faults), err
-}
-
-// splitItems parts the items for which a system has several outputs by all fields but the judged one, as
-// report.HasOneEach says; where that is not enough, by a column that tells them apart.
-func (m *MakePairs) splitItems(outputs []pairwise.Output) {
-	mixed := severalEach(outputs)
-	for _, x := range mixed {
-		x.Part += "\n" + strings.Join(x.Row.Values[1:], "\n")
-	}
-	mixed = severalEach(outputs)
-	if len(mixed) == 0 {
-		return
-	}
-	columns := slices.DeleteFunc(mixed[0].Row.Columns(), func(c string) bool { return c == m.System })
-	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(mixed, c) })
-	if at < 0 {
-		return
-	}
-	for _, x := range mixed {
-		x.Part += "\n" + valueOf(x.Row, columns[at])
-	}
-	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; those with the same %q are "+
-		"paired (--pair-by COLUMN says what an item is)", strings.Join(m.Inputs, ", "), columns[at])})
-}
-
-// severalEach are the outputs for items, or parts of them, for which a system has several texts.
-func severalEach(outputs []pairwise.Output) (several []*pairwise.Output) {
-	items := map[[2]string][]*pairwise.Output{}
-	for i := range outputs {
-		x := &outputs[i]
-		items[[2]string{x.Item, x.Part}] = append(items[[2]string{x.Item, x.Part}], x)
-	}
-	for _, item := range items {
-		texts := map[string][sha256.Size]byte{}
-		if slices.ContainsFunc(item, func(x *pairwise.Output) bool {
-			sum := x.Row.TextSum()
-			first, before := texts[x.System]
-			texts[x.System] = sum
-			return before && first != sum
-		}) {
-			several = append(several, item...)
-		}
-	}
-	return several
-}
-
-// pairsBy tells whether each system has each value of a column for one text at most, and most values are those of several
-// systems, as of the id of a request.
-func pairsBy(outputs []*pairwise.Output, column string) bool {
-	of, seen, paired := map[string]int{}, map[[2]string][sha256.Size]byte{}, 0
-	for _, x := range outputs {
-		key := [2]string{valueOf(x.Row, column), x.System}
-		sum := x.Row.TextSum()
-		first, before := seen[key]
-		if key[0] == "" || before && first != sum {
-			return false
-		}
-		if !before {
-			seen[key] = sum
-			of[key[0]]++
-		}
-	}
-	for _, n := range of {
-		if n > 1 {
-			paired += n
-		}
-	}
-	return 2*paired > len(outputs)
-}
-
-func valueOf(row *dataset.Row, column string) string {
-	raw, _ := row.Get(column)
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	return dataset.PlainText(raw)
-}
-
-// sayAlone says how many outputs are for an item, or a part of one, that no other system has.
-func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
-	of, alone := map[[2]string]int{}, 0
-	for _, x := range outputs {
-		of[[2]string{x.Item, x.Part}]++
-	}
-	for _, n := range of {
-		if n == 1 {
-			alone++
-		}
-	}
-	if alone > 0 {
-		m.Process.Warn("%d of %s are left out, as no other system has an output for the same item; --pair-by COLUMN names "+
-			"what outputs are written for", alone, words.Plural(len(outputs), "row", "rows"))
-	}
-}
-
-// sayDifferent says which fields the two outputs of pairs have differently.
-func (m *MakePairs) sayDifferent(rows []*dataset.Row) {
-	for _, f := range m.Rows.Taxonomy.Fields[1:] {
-		n := 0
-		for _, row := range rows {
-			if raw, _ := row.Get(f.Name); string(raw) == "null" {
-				n++
-			}
-		}
-		if n > 0 {
-			m.Process.Warn("in %d of %s the systems have different texts in %s: it is not shown to judges, and what needs it "+
-				"is judged by labels alone", n, words.Plural(len(rows), "pair", "pairs"), f.Name)
-		}
-	}
-}
-
-// systemIn is the system that a column names.
-func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
-	name := dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw)))
-	if string(raw) == "null" || name == "" {
-		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
-	}
-	return name, nil
 }
 
 // RatingOptions say how systems are rated and judges audited, and what is made of the figures besides what is printed.

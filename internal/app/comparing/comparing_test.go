@@ -33,30 +33,23 @@ func openRows(t *testing.T, task string) run.Rows {
 	return run.Rows{Files: files, Taxonomy: tax}
 }
 
-// TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the
-// system a has two, so that those with the same answer are a pair; both pairs on Q are of one item.
-func TestPairsOfOnePassage(t *testing.T) {
+// pairsOf are the pairs that are made of rows, each an item with the ids of its outputs, and what is said.
+func pairsOf(t *testing.T, rows ...string) (got []string, said string) {
+	t.Helper()
 	input, output := filepath.Join(t.TempDir(), "rows.jsonl"), filepath.Join(t.TempDir(), "pairs.jsonl")
-	text := ""
-	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
-		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "Q", "Ann"}, {"7", "b", "Q", "Eve"}} {
-		text += fmt.Sprintf(`{"id":%q,"system":%q,"passage":%q,"answer":%q,"question":"Who?"}`+"\n", row[0], row[1], row[2],
-			row[3])
-	}
-	if err := os.WriteFile(input, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(input, []byte(strings.Join(rows, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	m := &MakePairs{Process: &run.Process{Err: &said}, Rows: openRows(t, "question-generation"), Inputs: []string{input},
+	var log bytes.Buffer
+	m := &MakePairs{Process: &run.Process{Err: &log}, Rows: openRows(t, "question-generation"), Inputs: []string{input},
 		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if _, _, err := m.Run(t.Context()); err != nil {
-		t.Fatal(err)
+		return []string{err.Error()}, log.String()
 	}
 	data, err := os.ReadFile(output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
 	for line := range strings.Lines(string(data)) {
 		var pair struct{ ID, Item string }
 		if err := json.Unmarshal([]byte(line), &pair); err != nil {
@@ -66,9 +59,43 @@ func TestPairsOfOnePassage(t *testing.T) {
 		slices.Sort(ids)
 		got = append(got, pair.Item+strings.Join(ids, ""))
 	}
-	if want := []string{"P12", "Q36", "Q45"}; !slices.Equal(got, want) ||
-		!strings.Contains(said.String(), "1 of 7 rows are") {
-		t.Errorf("%v, want %v; said %s", got, want, said.String())
+	return got, log.String()
+}
+
+// TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the
+// system a has two, so that those with the same answer are a pair; both pairs on Q are of one item.
+func TestPairsOfOnePassage(t *testing.T) {
+	var rows []string
+	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
+		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "Q", "Ann"}, {"7", "b", "Q", "Eve"}} {
+		rows = append(rows, fmt.Sprintf(`{"id":%q,"system":%q,"passage":%q,"answer":%q,"question":"Who is %[4]s?"}`, row[0],
+			row[1], row[2], row[3]))
+	}
+	got, said := pairsOf(t, rows...)
+	if want := []string{"P12", "Q36", "Q45"}; !slices.Equal(got, want) || !strings.Contains(said, "1 of 7 rows are") {
+		t.Errorf("%v, want %v; said %s", got, want, said)
+	}
+}
+
+// TestPairsOfRequests: two requests have the same texts, so that a column tells their outputs apart, of which one comes
+// twice. A column that does not tell them apart does not pair them.
+func TestPairsOfRequests(t *testing.T) {
+	rows := func(column string) (rows []string) {
+		for _, row := range [][4]string{{"1", "a", "r1", "Who?"}, {"2", "b", "r1", "When?"}, {"3", "b", "r2", "Why?"},
+			{"4", "a", "r2", "How?"}, {"5", "a", "r2", "How?"}, {"6", "a", "r3", "Who?"}, {"7", "b", "r3", "What?"}} {
+			rows = append(rows, fmt.Sprintf(`{"id":%q,"system":%q,%q:%q,"passage":"P","question":%q}`, row[0], row[1], column,
+				row[2], row[3]))
+		}
+		return rows
+	}
+	got, said := pairsOf(t, rows("request")...)
+	if want := []string{"P12", "P34", "P67"}; !slices.Equal(got, want) ||
+		!strings.Contains(said, `those with the same "request" are paired`) || !strings.Contains(said, "1 row is left out") {
+		t.Errorf("%v, want %v; said %s", got, want, said)
+	}
+	got, _ = pairsOf(t, append(rows("day"), `{"id":"8","system":"b","day":"r1","passage":"P","question":"Which?"}`)...)
+	if len(got) != 1 || !strings.Contains(got[0], "has two outputs for the same item; say with --pair-by") {
+		t.Errorf("a column that repeats pairs: %v", got)
 	}
 }
 
