@@ -101,7 +101,7 @@ type DiffOptions struct {
 	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
-	LeftOut      []int             // Side.LeftOut of both
+	LeftOut      [2]int            // Side.LeftOut of both
 	Limit        int               // how many rows of each kind are listed, such as Examples; 0 lists all
 }
 
@@ -326,9 +326,7 @@ func (d *Diff) addExample(ids *[]string, id string) {
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	c.comparePairs()
-	if of := c.options.LeftOut; len(of) == 2 {
-		d.A.LeftOut, d.B.LeftOut = of[0], of[1]
-	}
+	d.A.LeftOut, d.B.LeftOut = c.options.LeftOut[0], c.options.LeftOut[1]
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})

@@ -84,10 +84,10 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if ctx.Int("limit") < 0 {
 		return exit.Usagef("--limit %d: give a number of rows, or 0 for all", ctx.Int("limit"))
 	}
-	thresholds, _, leftOut := look.recorded()
+	makers := look.makers()
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		ID: look.ID, Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
-		Thresholds: thresholds, LeftOut: leftOut, Limit: ctx.Int("limit")})
+		Thresholds: look.thresholdsOf(makers), LeftOut: [2]int{makers[0].Rejected, makers[1].Rejected}, Limit: ctx.Int("limit")})
 	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
 		return err
 	}

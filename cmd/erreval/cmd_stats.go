@@ -79,11 +79,14 @@ func runStats(ctx *cli.Context, e *env) error {
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{issues.Unlisted: issues.UnlistedName}
-	var leftOut []int
-	so.Thresholds, so.Weak, leftOut = o.recorded()
-	for _, n := range leftOut {
-		so.LeftOut += n
+	makers := o.makers()
+	so.Thresholds = o.thresholdsOf(makers)
+	for _, m := range makers {
+		so.LeftOut += m.Rejected
+		so.Weak = append(so.Weak, m.Weak...)
 	}
+	slices.Sort(so.Weak)
+	so.Weak = slices.Compact(so.Weak)
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
@@ -98,20 +101,27 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats()
 }
 
-// recorded are the thresholds of the runs that tagged the files, none where records say that there are none; what their
-// models are not to be relied on for; and of each file, how many lines were left out when it was made.
-func (o *lookOptions) recorded() (thresholds []report.Thresholds, weak []string, leftOut []int) {
+// makers are what records say of the runs that made each file.
+func (o *lookOptions) makers() []run.Maker {
+	makers := make([]run.Maker, len(o.paths))
+	for i, file := range o.paths {
+		makers[i] = run.ReadMaker(file)
+	}
+	return makers
+}
+
+// thresholdsOf are those by which the files were tagged, none where records say that there are none.
+func (o *lookOptions) thresholdsOf(makers []run.Maker) []report.Thresholds {
 	known, missing := false, false
-	for _, file := range o.paths {
-		m := run.ReadMaker(file)
+	thresholds := make([]report.Thresholds, len(makers))
+	for i, m := range makers {
 		known, missing = known || len(m.Thresholds) > 0, missing || !m.Recorded
-		thresholds = append(thresholds, report.NewThresholds(file, m.Thresholds, o.Taxonomy))
-		weak, leftOut = append(weak, m.Weak...), append(leftOut, m.Rejected)
+		thresholds[i] = report.NewThresholds(o.paths[i], m.Thresholds, o.Taxonomy)
 	}
 	if !known && (!missing || len(o.paths) == 1) {
-		thresholds = nil
+		return nil
 	}
-	return thresholds, slices.Compact(slices.Sorted(slices.Values(weak))), leftOut
+	return thresholds
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.
