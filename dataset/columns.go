@@ -77,9 +77,14 @@ func (e *ColumnsError) Error() string {
 	return text
 }
 
-// meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id.
+// meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id, nor of
+// what people wrote for comparison.
 func meantColumn(field string, columns []string) string {
-	texts := slices.DeleteFunc(slices.Clone(columns), namesID)
+	texts := slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
+		return namesID(c) || slices.ContainsFunc(compared, func(of string) bool {
+			return strings.HasPrefix(plainName(c), of)
+		})
+	})
 	has := slices.IndexFunc(texts, func(c string) bool { return strings.Contains(plainName(c), plainName(field)) })
 	if meant := spelling.Meant(field, texts); meant != "" || has < 0 {
 		return meant
@@ -223,10 +228,7 @@ func (r *Reader) dropFound(e *ColumnsError, row *Row) {
 
 func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	name, raw, ok := r.findField(row, field)
-	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
-		return "", nil
-	}
-	if ok && isNull(raw) && r.opt.Format.is(XLSX) { // an empty cell, as CSV has it
+	if !ok && r.optional[field] && r.opt.Map[field] == "" || ok && isNull(raw) { // null is an empty cell of a workbook
 		return "", nil
 	}
 	if !ok {

@@ -26,9 +26,9 @@ var synonyms = [][]string{
 	{"reference", "gold", "ground truth", "target"},
 }
 
-// offered are columns, in plain form, that hold a field in some files and something else in others: they are named and
-// not taken.
-var offered = map[string][]string{"answer": {"reference", "gold", "groundtruth", "target"}}
+// compared are columns, in plain form, of texts that others are compared with. In some files they hold the answer: they
+// are named and not taken.
+var compared = []string{"reference", "gold", "groundtruth", "target"}
 
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
@@ -45,7 +45,6 @@ func (r *Reader) guessMissing(row *Row) {
 		r.said = append(r.said, fmt.Sprintf("read as the run that made the file did: %s (%sFIELD=COLUMN names others)",
 			strings.Join(r.byRecord, ", "), r.opt.mapOption()))
 	}
-	r.noteOther(row, taken)
 	var guessed, missing []string
 	for _, f := range r.fields {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
@@ -66,6 +65,7 @@ func (r *Reader) guessMissing(row *Row) {
 		r.said = append(r.said, fmt.Sprintf("reading %s (%sFIELD=COLUMN names others)", strings.Join(guessed, ", "),
 			r.opt.mapOption()))
 	}
+	r.noteOther(row, taken)
 	if len(missing) > 0 {
 		r.said = append(r.said, fmt.Sprintf("no column %s in the first row (%sFIELD=COLUMN names one)",
 			strings.Join(missing, " or "), r.opt.mapOption()))
@@ -79,14 +79,12 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 		return
 	}
 	f := r.fields[0]
-	if r.column[f] != f || !taken[f] || r.opt.Map[f] != "" {
+	if plainName(r.column[f]) != plainName(f) || !taken[r.column[f]] || r.opt.Map[f] != "" {
 		return
 	}
-	c, ok := findColumn(f, row.Columns(), taken)
-	this, _ := row.Get(f)
-	if other, _ := row.Get(c); ok && !bytes.Equal(this, other) {
+	if c, ok := findColumn(f, row.Columns(), taken); ok {
 		r.said = append(r.said, fmt.Sprintf("taking the column %q; if that is the reference, and %q what was generated: "+
-			"%s%[1]s=%s", f, c, r.opt.mapOption(), words.Quote(c)))
+			"%s%s=%s", r.column[f], c, r.opt.mapOption(), f, words.Quote(c)))
 	}
 }
 
@@ -95,7 +93,7 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 func (r *Reader) noteMissing(field string, row *Row) bool {
 	follows, hint := "", "COLUMN names one"
 	for _, c := range row.Columns() {
-		if slices.Contains(offered[field], plainName(c)) {
+		if field == "answer" && slices.Contains(compared, plainName(c)) {
 			hint = c + " takes it from that column"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,8 +84,6 @@ func TestBadLines(t *testing.T) {
 			`the column "answer" holds a list where a text is expected; name another column with --map answer=COLUMN`},
 		{`{"question":"q","answer":7,"passage":"p"}`,
 			`the column "answer" holds a number where a text is expected; put it in quotes, or name another column with --map answer=COLUMN`},
-		{`{"question":null,"answer":"a","passage":"p"}`,
-			`the column "question" holds null where a text is expected; name another column with --map question=COLUMN`},
 		{with(`"id":1.5`), `the column "id" holds 1.5; an id is a text or a whole number, and may be left out`},
 		{with(`"id":["x"]`), `the column "id" holds ["x"]; an id is a text or a whole number, and may be left out`},
 	} {
@@ -100,6 +99,14 @@ func TestBadLines(t *testing.T) {
 		if e.File != "in.jsonl" || e.Line != 2 || string(e.Raw) != c.line {
 			t.Errorf("%s: error of %s:%d, raw %s", c.line, e.File, e.Line, e.Raw)
 		}
+	}
+}
+
+// TestNull: null is an empty text, as an empty cell of a workbook becomes in JSON Lines.
+func TestNull(t *testing.T) {
+	rows, bad := read(t, good+"\n"+`{"question":null,"answer":null,"passage":"p"}`+"\n", Options{})
+	if len(rows) != 2 || len(bad) > 0 || !slices.Equal(rows[1].Values, []string{"", "", "p"}) {
+		t.Errorf("%d rows, errors %v", len(rows), bad)
 	}
 }
 
