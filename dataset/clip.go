@@ -56,8 +56,8 @@ func (r *Reader) ClipNote() string {
 	if r.clipped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: cut, and so shown: %d of the rows, which have more than %d MiB or %d columns", r.file,
-		r.clipped, clipRow>>20, clipColumns)
+	return fmt.Sprintf("cut, and so shown: %d of the rows, which have more than %d MiB or %d columns", r.clipped,
+		clipRow>>20, clipColumns)
 }
 
 // clip cuts what is too large of a row, and tells whether anything was: columns behind the first ones that neither

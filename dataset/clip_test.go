@@ -51,7 +51,7 @@ func TestClip(t *testing.T) {
 	if _, ok := wide.Get("system"); !ok {
 		t.Error("the column system was left out")
 	}
-	const want = "rows.jsonl: cut, and so shown: 2 of the rows, which have more than 1 MiB or 1000 columns"
+	const want = "cut, and so shown: 2 of the rows, which have more than 1 MiB or 1000 columns"
 	if got := r.ClipNote(); got != want {
 		t.Errorf("it says %q", got)
 	}

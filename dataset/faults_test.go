@@ -171,8 +171,8 @@ func faults(t *testing.T) []fault {
 			`encrypted.xlsx: the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password`},
 		{"csv.xlsx", []byte(head), 0, 0, `csv.xlsx: not a workbook, or cut`},
 		{"xlsx.csv", workbookOf(t, nil), 0, 0,
-			`xlsx.csv: the file is a workbook, a document or another ZIP file: name a workbook .xlsx, or give --format xlsx; save` +
-				` the table of a document as .csv or .xlsx; unpack others`},
+			`xlsx.csv: the file is a workbook, a document or another ZIP file: name a workbook of Excel .xlsx, or give` +
+				` --format xlsx; save other tables (.ods, .numbers, .docx) as .xlsx or .csv; unpack others`},
 		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellFormula("Sheet1", "D2", "=1/0") }),
 			1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
 		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "F3", "x") }), 1, 1,

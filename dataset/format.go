@@ -253,8 +253,8 @@ func checkContent(head []byte, f Format) error {
 			"or zstd", kind)
 	case "zip":
 		if !f.is(XLSX) {
-			return errors.New("the file is a workbook, a document or another ZIP file: name a workbook .xlsx, or give " +
-				"--format xlsx; save the table of a document as .csv or .xlsx; unpack others")
+			return errors.New("the file is a workbook, a document or another ZIP file: name a workbook of Excel .xlsx, or " +
+				"give --format xlsx; save other tables (.ods, .numbers, .docx) as .xlsx or .csv; unpack others")
 		}
 	case Parquet:
 		if !f.is(Parquet) {

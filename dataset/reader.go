@@ -277,12 +277,15 @@ func (rec *record) isFault() bool { return rec.err != nil && rec.columns == nil 
 // unit is what LineError.Unit is in the file.
 func (r *Reader) unit() string { return r.opt.Format.storage().unit }
 
+// StorageNotes say what was assumed about how the file stores rows, such as the sheet that is read, without its name.
+func (r *Reader) StorageNotes() []string { return slices.Clone(r.in.notes()) }
+
 // Notes say what was assumed about the file: guessed columns, a delimiter, sheets left out. They are
 // complete at the end, and those about columns after the first Read.
 func (r *Reader) Notes() []string {
-	var notes []string
-	for _, n := range r.in.notes() {
-		notes = append(notes, r.file+": "+n)
+	notes := r.StorageNotes()
+	for i := range notes {
+		notes[i] = r.file + ": " + notes[i]
 	}
 	if len(r.said) > 0 { // what was assumed about columns, on one line
 		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))

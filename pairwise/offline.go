@@ -15,12 +15,14 @@ const DefaultSeverity = 0.5
 
 // Offline compares pairs by the labels of both texts, without a model.
 type Offline struct {
+	Tagged int // pairs with labels of both texts so far
+
 	t     *taxonomy.Taxonomy
 	types []string
 }
 
 // NewOffline compares by these types of t, names, and Overall.
-func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t, types} }
+func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t: t, types: types} }
 
 // Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one of which its
 // errors leave more, and where neither has an error both are good; an empty text loses. Any other pair of which a text
@@ -29,6 +31,9 @@ func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	p, err := readPair(o.t, row)
 	if err != nil {
 		return nil, err
+	}
+	if p.a != nil && p.b != nil {
+		o.Tagged++
 	}
 	set := verdicts.Set{}
 	for _, name := range o.types {

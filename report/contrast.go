@@ -32,19 +32,22 @@ type Contrast struct {
 func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
 
 // contrast compares two systems in each column; of three or more, the best and the second best in it. Systems of few
-// groups, where others have more, are not among three or more.
+// groups, where others have more, are not among three or more, and rows without a system's name are none.
 func (s *Stats) contrast() {
 	first, most := s.shown()[0], 0
 	for i := range s.Systems {
 		most = max(most, s.Systems[i].cells[first].sums.Groups)
 	}
-	for i := range s.Systems {
-		s.Systems[i].few = most >= FewGroups && s.Systems[i].cells[first].sums.Groups < FewGroups
+	if most >= FewGroups/2 {
+		s.leastGroups = min(FewGroups, (most+1)/2)
 	}
-	systems := s.order()
-	if len(systems) > 2 {
+	for i := range s.Systems {
+		s.Systems[i].few = s.Systems[i].cells[first].sums.Groups < s.leastGroups || s.Systems[i].Name == nameless
+	}
+	systems := slicesWithout(s.order(), func(i int) bool { return s.Systems[i].Name == nameless })
+	if named := len(systems); named > 2 {
 		systems = slicesWithout(systems, func(i int) bool { return s.Systems[i].few })
-		s.few = len(s.Systems) - len(systems)
+		s.few = named - len(systems)
 	}
 	if len(systems) < 2 {
 		return

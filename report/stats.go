@@ -30,9 +30,10 @@ type Stats struct {
 	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
 	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
-	columns  []column
-	few      int // systems of fewer than FewGroups groups, which are not compared with others
-	warnings []FileWarning
+	columns     []column
+	leastGroups int // a system of three or more needs to be compared
+	few         int // systems of fewer
+	warnings    []FileWarning
 }
 
 // SystemStats are those of one system. Shares are of its tagged rows.
@@ -51,7 +52,7 @@ type SystemStats struct {
 
 	cells      []cell // by column
 	unsearched int    // rows of which it is not known whether they have an issue, where it is of others
-	few        bool   // has fewer than FewGroups groups, where others have more
+	few        bool   // has fewer than leastGroups groups
 }
 
 // cell is a share, or the mean of scores.
@@ -114,14 +115,17 @@ func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) 
 	raw, ok := row.Find(cmp.Or(by, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
-		return dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), true, nil
+		return cmp.Or(dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), nameless), true, nil
 	case by == "":
 		return "", false, nil
 	case ok:
-		return "(null)", true, nil
+		return nameless, true, nil
 	}
 	return "", false, NoColumn("--by", row, by)
 }
+
+// nameless stands for the systems of rows that name none.
+const nameless = "(none)"
 
 // Kinds of columns.
 const (

@@ -107,7 +107,7 @@ func (s *Stats) Report() *Report {
 			r.Sections = append(r.Sections, s.matrixSection(columns))
 		}
 	}
-	if section := s.contrastSection(); len(s.Systems) == 2 || len(section.Table.Rows) > 0 {
+	if section := s.contrastSection(); len(section.Table.Rows) > 0 {
 		r.Sections = append(r.Sections, section)
 	}
 	if len(s.Tests) > 0 {
@@ -289,12 +289,16 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	case kindIssue:
 		notes = s.otherIssues()
 	}
+	if i := slices.IndexFunc(s.Systems, func(sys SystemStats) bool { return sys.Name == nameless }); i >= 0 {
+		notes = append(notes, fmt.Sprintf("%s no %s: not compared with others",
+			words.Plural(s.Systems[i].Rows, "row has", "rows have"), s.systemTitle()))
+	}
 	if len(s.Systems) < 3 {
 		return notes
 	}
 	if s.few > 0 {
 		notes = append(notes, fmt.Sprintf("%s of fewer than %d groups: not compared with others",
-			words.Plural(s.few, "system", "systems"), FewGroups))
+			words.Plural(s.few, "system", "systems"), s.leastGroups))
 	}
 	if s.isAnySettled(columns) {
 		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f %s)", 1-s.Interval.Level,

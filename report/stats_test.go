@@ -60,6 +60,22 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 	return s
 }
 
+// A system of hardly any groups and rows without a system are not the best, nor what the best is compared with.
+func TestBestOfNamed(t *testing.T) {
+	_, toy := readWitness(t)
+	s := statsOf(t, toy, []string{nameless, "typo", "good", "bad"}, func(i int) int { return []int{15, 1, 15, 15}[i] },
+		func(i, _ int, label string) bool { return label == "Vague" && i == 3 })
+	if d := s.Differences[0]; d.System != "good" || d.Than != "bad" || s.few != 1 {
+		t.Errorf("%d systems of few groups, %+v", s.few, d)
+	}
+	for _, want := range []string{"\n15 rows have no file: not compared with others\n", "\n1 system of fewer than 8 groups: not",
+		"\ngood has most rows without error"} {
+		if text := printed(t, s); !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
 // The best of three is marked where it is better than the second best.
 func TestBestOfSeveral(t *testing.T) {
 	_, toy := readWitness(t)

@@ -77,7 +77,7 @@ func checkParts(z *zip.Reader) error {
 func (b *workbook) openPart(name string) (io.ReadCloser, error) {
 	f := b.findPart(name)
 	if f == nil {
-		return nil, fmt.Errorf("the workbook has no part %s; it is damaged, or no .xlsx", name)
+		return nil, fmt.Errorf("the workbook has no part %s; it is damaged, or none of Excel (an OpenDocument file?): save it as .xlsx", name)
 	}
 	in, err := bounded.OpenEntry(f)
 	if err != nil {

@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"cut": {whole[:len(whole)/2], Options{},
 			"not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again"},
-		"zip":   {zipOf(t, "x.txt", "x"), Options{}, "the workbook has no part xl/workbook.xml; it is damaged, or no .xlsx"},
+		"zip":   {zipOf(t, "x.txt", "x"), Options{}, "the workbook has no part xl/workbook.xml; it is damaged, or none of Excel"},
 		"sheet": {whole, Options{Sheet: "x"}, `there is no sheet "x"; the sheets are ["SHEET"]`},
 		"bomb": {zipOf(t, partsWith(strings.Repeat(" ", bounded.MaxUnpacked+1))...), Options{},
 			"the part xl/worksheets/sheet1.xml unpacks to "},

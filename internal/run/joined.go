@@ -225,8 +225,8 @@ func (j *Joined) Check(p *Process) error {
 			"with --id COLUMN[,COLUMN]", j.File, words.Printable(j.ids[0]), words.Printable(j.asked))
 	}
 	if j.again != "" {
-		p.Note([]string{fmt.Sprintf("%s: several rows have one id, as %s, and each of them gets what the file says of it; "+
-			"if that is said of one alone, name columns that tell them apart with --id COLUMN,COLUMN", j.File,
+		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+
+			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id COLUMN,COLUMN", j.File,
 			words.Printable(j.again))})
 	}
 	alone := slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })

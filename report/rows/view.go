@@ -66,7 +66,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, report.OptionErrorf("--status %q: it is %s", o.Status, strings.Join(statuses, " or ")))
 	}
 	if o.Top != "" && o.Top != TopUncertain {
-		errs = append(errs, report.OptionErrorf("--top %q: it is %s", o.Top, TopUncertain))
+		errs = append(errs, report.OptionErrorf("--top %q: there is only %s", o.Top, TopUncertain))
 	}
 	if o.Limit < 0 {
 		errs = append(errs, report.OptionErrorf("--limit %d: give a number of rows, or 0 for all", o.Limit))
@@ -94,14 +94,15 @@ func (o *Options) resolveNames(option string, given []string) ([]string, error) 
 
 // View shows tagged rows.
 type View struct {
-	o       Options
-	tagged  report.Tagged
-	printer *printer
-	top     topRows
-	rows    int            // read, and chosen by Where
-	found   map[string]int // by what stands in IDs: rows with that id
-	ids     []string       // of rows, where IDs choose: one of the first may have been meant
-	issues  map[string]int // by id: rows with that issue
+	o         Options
+	tagged    report.Tagged
+	printer   *printer
+	top       topRows
+	rows      int            // read, and chosen by Where
+	diagnosed bool           // one of them is tagged, or untagged for a reason
+	found     map[string]int // by what stands in IDs: rows with that id
+	ids       []string       // of rows, where IDs choose: one of the first may have been meant
+	issues    map[string]int // by id: rows with that issue
 }
 
 const maxSpelled = 100_000 // ids that are compared with one that no row has
@@ -135,6 +136,7 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
+		v.diagnosed = v.diagnosed || d != nil
 		finding, err := issues.Of(row)
 		if err != nil {
 			finding = nil // the column is the user's own
@@ -170,8 +172,8 @@ func (v *View) Faults() []error { return v.tagged.Faults() }
 // Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none, or none
 // with one of Options.IDs.
 func (v *View) Close() error {
-	if v.rows == 0 {
-		return v.tagged.NothingToShow(0)
+	if v.rows == 0 || !v.diagnosed && len(v.o.Labels)+len(v.o.Not) > 0 {
+		return v.tagged.NothingToShow(v.rows)
 	}
 	for _, s := range v.top.rows {
 		if err := v.printer.printRow(s); err != nil {

@@ -221,8 +221,8 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if s.clipNote != "" {
-		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.clipNote)
+	for _, note := range s.said {
+		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+note)
 	}
 	if rejected.n > 0 {
 		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+rejected.text())

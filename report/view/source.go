@@ -42,7 +42,7 @@ type source struct {
 	readFrom *source         // that source; nil: none
 	origin   *source         // all of whose rows are read from this one, and no others; nil: none
 	file     string          // its own name, where it goes by that of its first origin
-	clipNote string          // what was cut of rows, or ""
+	said     []string        // what was assumed about its storage, and cut of rows
 	lacks    error           // what the file lacks of the task's columns; nil: nothing
 }
 
@@ -202,7 +202,13 @@ func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) 
 	}
 	defer in.Close()
 	err = dataset.Each(ctx, in.Read, reject, visit)
-	s.clipNote = in.ClipNote()
+	s.said = nil
+	for _, note := range in.StorageNotes() { // there is no --sheet where several files are shown
+		s.said = append(s.said, strings.Replace(note, "--sheet names another", "save the others as files of their own", 1))
+	}
+	if note := in.ClipNote(); note != "" {
+		s.said = append(s.said, note)
+	}
 	return err
 }
 

@@ -99,7 +99,12 @@ func (c *Compare) Offline(ctx context.Context) error {
 		}
 		return row.Set(verdicts.Column, set)
 	})
-	return c.finish(ctx, c.Run.All(ctx, s))
+	res := c.Run.All(ctx, s)
+	if offline.Tagged == 0 && res.Ended {
+		return errors.Join(res.Err, exit.With(exit.Incomplete, errors.New("no pair has labels to decide by: tag the texts "+
+			"with erreval identify first, or name a judge with --judge")))
+	}
+	return c.finish(ctx, res)
 }
 
 // Panel has pairs judged by language models.

@@ -92,6 +92,9 @@ func (i *Identify) whyUntagged(c run.Counts) string {
 	if out := i.Run.Output; i.ended && len(i.Run.Inputs) == 1 && out != "" && out != run.Stdio {
 		show = "erreval show " + words.Quote(out) + " --status untagged lists them"
 	}
+	if n := c[countReason+"empty"]; 2*n > c[run.CountRows] {
+		show += "; where a text stands once for several rows, fill it down"
+	}
 	return words.Counts(reasonsOf(c)) + "; " + show
 }
 

@@ -97,7 +97,7 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   const most = Math.max(0, ...of.by.values.map((_, i) => looked(i).groups));
   const line = (name: string, system: number): Line => ({
     name, system, rows: looked(system).rows, cells: heads.map((h) => h.cell(system)),
-    few: system !== all && most >= fewGroups && looked(system).groups < fewGroups,
+    few: system !== all && most >= fewGroups / 2 && looked(system).groups < Math.min(fewGroups, Math.ceil(most / 2)),
   });
   const best = (l: Line) => l.cells[0]?.of?.value ?? -Infinity;
   const systems = of.by.values.map((v, i) => line(v.name, i)).filter((l) => l.rows > 0 || l.cells.some((c) => c.rows > 0));
