@@ -333,7 +333,14 @@ func (c *Collection) regress(by *collected, out []Audit) error {
 		return nil
 	}
 	slices.SortStableFunc(by.decided, func(a, b judgement) int { return cmp.Compare(a.item, b.item) })
-	r := newRegression(by.decided, len(by.judges), len(c.systems))
+	decided := by.decided
+	for j := range by.judges {
+		if place, one := placeOf(decided, int16(j)); one && len(by.judges) > 1 { // no finite slope says that
+			decided = slices.DeleteFunc(slices.Clone(decided), func(d judgement) bool { return d.judge == int16(j) })
+			note(out[j:j+1], fmt.Sprintf("%s always takes the %s text", out[j].Judge, place))
+		}
+	}
+	r := newRegression(decided, len(by.judges), len(c.systems))
 	if r.hasOwn() && len(by.judges) == 1 {
 		note(out, "one judge alone judged: how much it likes its own texts cannot be told from how good they are; "+
 			"add a judge of another family, or compare own_wins with people's verdicts")
@@ -359,6 +366,21 @@ func (c *Collection) regress(by *collected, out []Audit) error {
 		}
 	}
 	return nil
+}
+
+// placeOf tells whether a judge always takes the text in one place, and which.
+func placeOf(decided []judgement, judge int16) (place string, one bool) {
+	won := map[bool]int{}
+	for i := range decided {
+		if decided[i].judge == judge {
+			won[decided[i].won]++
+		}
+	}
+	place = "first"
+	if won[false] > 0 {
+		place = "second"
+	}
+	return place, len(won) == 1
 }
 
 var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}

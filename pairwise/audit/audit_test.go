@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -130,6 +131,22 @@ func TestCoverage(t *testing.T) {
 	t.Logf("all: %.4f of %d", share, n)
 	if share < 0.92 || share > 0.98 {
 		t.Errorf("%.3f of the intervals hold the true value", share)
+	}
+}
+
+// TestAlwaysFirst: a judge that always takes the first text has no finite slope, and costs the others none of theirs.
+func TestAlwaysFirst(t *testing.T) {
+	judges = append(judges, "always")
+	likings["always"] = liking{position: 1e6}
+	defer func() {
+		judges = judges[:len(judges)-1]
+		delete(likings, "always")
+	}()
+	for _, a := range audited(t, simulate(1, 30, Options{Own: own})) {
+		always := a.Judge == "always"
+		if a.Position.Value.Defined() == always || slices.Contains(a.Notes, "always always takes the first text") != always {
+			t.Errorf("%s: position %v, %q", a.Judge, a.Position, a.Notes)
+		}
 	}
 }
 
