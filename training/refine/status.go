@@ -111,7 +111,18 @@ func (w *Workspace) Status() (*Status, error) {
 		return nil, err
 	}
 	w.next(s)
+	s.awaitAbsent()
 	return s, nil
+}
+
+// awaitAbsent says who of a merged batch has not answered: nobody waits for them otherwise.
+func (s *Status) awaitAbsent() {
+	for _, b := range s.Batches {
+		if b.Merged && len(b.Absent) > 0 {
+			s.Why = fmt.Sprintf("the answers of %s to %s are merged when they come (--batch %[2]s, if a later batch waits); "+
+				"meanwhile %s", strings.Join(b.Absent, " and "), b.ID, s.Why)
+		}
+	}
 }
 
 func (w *Workspace) countRows(s *Status) (err error) {
