@@ -77,8 +77,8 @@ func (e *ColumnsError) Error() string {
 	return text
 }
 
-// meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id, nor of
-// what people wrote for comparison.
+// meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id, nor
+// of what people wrote for comparison.
 func meantColumn(field string, columns []string) string {
 	texts := slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
 		return namesID(c) || slices.ContainsFunc(compared, func(of string) bool {

@@ -573,3 +573,25 @@ func TestOursReadsExcel(t *testing.T) {
 		t.Errorf("the answer is %q", rows[0].Values[1])
 	}
 }
+
+// TestShownOtherwise: Excel shows a date and a percentage otherwise than they are read, which is said of fields alone.
+func TestShownOtherwise(t *testing.T) {
+	for column, want := range map[string]string{"B": `in.xlsx: the answer in the cell B2 is a date or a percentage, and ` +
+		`is read as "0.4": make such cells texts in Excel, to have read what it shows`, "D": ""} {
+		data := workbookOf(t, func(f *excelize.File) error {
+			percent, err := f.NewStyle(&excelize.Style{NumFmt: 9})
+			return errors.Join(err, f.SetCellValue("Sheet1", "D1", "done"), f.SetCellValue("Sheet1", column+"2", 0.4),
+				f.SetCellStyle("Sheet1", column+"2", column+"2", percent))
+		})
+		r, err := NewSource(bytes.NewReader(data), "in.xlsx", Options{Format: Format{Name: XLSX}, Taxonomy: questions(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Read(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Notes(), "|"); got != want {
+			t.Errorf("column %s: got %q, want %q", column, got, want)
+		}
+	}
+}

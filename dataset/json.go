@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/jsontext"
@@ -91,11 +89,8 @@ func notJSON(data []byte, err error) error {
 			"inside it")
 	}
 	hint := ""
-	switch r, _ := utf8.DecodeRune(data); {
-	case r != '{' && bytes.Count(data, []byte("\t")) > 1:
+	if !bytes.HasPrefix(data, []byte("{")) && bytes.Count(data, []byte("\t")) > 1 {
 		hint = "; a table with tabs is read with --format tsv"
-	case unicode.IsLetter(r):
-		hint = "; of plain text make a table whose first line names its columns, and save it as .csv or .xlsx"
 	}
 	return fmt.Errorf("not JSON: %w (byte %d of the line)%s", syntax, syntax.Offset, hint)
 }

@@ -32,7 +32,7 @@ func (l *lines) next() (record, error) {
 			continue
 		}
 		columns, err := parseObject(line)
-		return record{columns, l.in.Line, line, hintCR(line, err), ""}, nil
+		return record{columns: columns, place: l.in.Line, raw: line, err: hintCR(line, err)}, nil
 	}
 }
 

@@ -156,10 +156,11 @@ func (e *LineError) Unwrap() error { return e.Err }
 // record is what a format gives: columns in order, and their place. One without columns is no row whatever they mean.
 type record struct {
 	columns []column
-	place   int    // line, or whatever the format counts
-	raw     []byte // as it stands in the file; nil where that is no text
-	err     error  // why it is no row
-	header  string // of a sheet: where its columns are named
+	place   int               // line, or whatever the format counts
+	raw     []byte            // as it stands in the file; nil where that is no text
+	err     error             // why it is no row
+	header  string            // of a sheet: where its columns are named
+	shown   map[string]string // of a sheet: cells that Excel shows as a date or a percentage, by column
 }
 
 // records is one format's reader. An error ends it, and does not have the file's name.
@@ -187,6 +188,7 @@ type Reader struct {
 	optional map[string]bool   // fields that a row may lack
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
+	shown    string            // a note on the first cell of a field that Excel shows otherwise
 	byRecord []string          // fields and their columns, as Options.Recorded has them
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
 	began    bool
@@ -290,6 +292,9 @@ func (r *Reader) Notes() []string {
 	if len(r.said) > 0 { // what was assumed about columns, on one line
 		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))
 	}
+	if r.shown != "" {
+		notes = append(notes, r.file+": "+r.shown)
+	}
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
@@ -355,6 +360,10 @@ func (r *Reader) makeRow(rec record) (*Row, error) {
 	for i, field := range r.fields {
 		if row.Values[i], err = r.fieldText(row, field); err != nil {
 			return nil, err
+		}
+		if cell := rec.shown[r.column[field]]; cell != "" && r.shown == "" && row.Values[i] != "" {
+			r.shown = fmt.Sprintf("the %s in the cell %s is a date or a percentage, and is read as %q: make such cells texts "+
+				"in Excel, to have read what it shows", field, cell, words.First(row.Values[i], longestWord))
 		}
 	}
 	return row, errors.Join(r.watchLikelyIDs(row), r.setID(row))

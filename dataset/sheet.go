@@ -150,6 +150,9 @@ func (s *sheet) next() (record, error) {
 			fault = c.Err
 		case named:
 			values[i] = c.Value
+			if c.Shown {
+				rec.addShown(s.flat.names[i], xlsx.CellName(c.Column, row.number))
+			}
 			s.merged += min(c.Merged, 1)
 		case c.Value != nil && c.Value != "":
 			rec.err = fmt.Errorf("the cell %s stands under no column name; write one in the header, or empty it",
@@ -164,6 +167,14 @@ func (s *sheet) next() (record, error) {
 		rec.raw, rec.err = s.raw(values), fault
 	}
 	return rec, nil
+}
+
+// addShown adds a cell that Excel shows otherwise than it is read.
+func (rec *record) addShown(column, cell string) {
+	if rec.shown == nil {
+		rec.shown = map[string]string{}
+	}
+	rec.shown[column] = cell
 }
 
 // raw is a row that cannot be read, as far as it can.

@@ -54,7 +54,7 @@ func discoverCommand(e *env) *cli.Command {
 		ArgsUsage:   "ROWS",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
-		Action: withArgs(1, 1, "one file of rows", func(ctx *cli.Context) error {
+		Action: withArgs(1, 1, "one file of rows (cat puts JSON files together)", func(ctx *cli.Context) error {
 			d, ask, err := readDiscover(ctx, e)
 			if err = errors.Join(err, checkBy(ctx)); err != nil {
 				return err

@@ -52,7 +52,9 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	}
 	var reviewers []string
 	if names := ctx.String("reviewer"); names != "" {
-		reviewers = strings.Split(names, ",")
+		for name := range strings.SplitSeq(names, ",") {
+			reviewers = append(reviewers, strings.TrimSpace(name))
+		}
 	}
 	files, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
 		Proposals: ctx.String("proposals"), Reviewers: reviewers, Dir: ctx.String("output"),

@@ -11,7 +11,7 @@ import (
 // quotedFormat is what stands in a number format without meaning: texts, colours, escaped characters.
 var quotedFormat = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\\.|_.|\*.`)
 
-// readStyles finds the cell styles whose numbers are dates.
+// readStyles finds the cell styles whose numbers are dates, and those that show percentages.
 func (b *workbook) readStyles() error {
 	if b.findPart("xl/styles.xml") == nil {
 		return nil
@@ -28,17 +28,16 @@ func (b *workbook) readStyles() error {
 	if err := b.decode("xl/styles.xml", maxPart, &styles); err != nil {
 		return err
 	}
-	date := map[int]bool{}
+	date, percent := map[int]bool{}, map[int]bool{9: true, 10: true}
 	for _, id := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} { // ECMA-376, part 1, 18.8.30
 		date[id] = true
 	}
 	for _, f := range styles.Formats {
-		date[f.ID] = strings.ContainsAny(quotedFormat.ReplaceAllString(strings.ToLower(f.Code), ""), "ymdhs")
+		code := quotedFormat.ReplaceAllString(strings.ToLower(f.Code), "")
+		date[f.ID], percent[f.ID] = strings.ContainsAny(code, "ymdhs"), strings.Contains(code, "%")
 	}
 	for i, c := range styles.Cells {
-		if date[c.Format] {
-			b.dates[i] = true
-		}
+		b.dates[i], b.percents[i] = date[c.Format], percent[c.Format]
 	}
 	return nil
 }

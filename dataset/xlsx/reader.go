@@ -34,6 +34,7 @@ type Cell struct {
 	Column int   // from 0
 	Value  any   // a string, a json.RawMessage with a number or true or false; nil for an empty cell and where Err is set
 	Err    error // why the cell cannot be read
+	Shown  bool  // Excel shows Value otherwise: as a date, or a percentage
 	Merged int   // row of the cell that this one has Value and Err of, as both are merged; 0: they are its own
 }
 
@@ -244,7 +245,8 @@ func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 				continue
 			}
 			filled = filled || c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
-			cell := Cell{Column: column}
+			number := c.kind == "" || c.kind == "n"
+			cell := Cell{Column: column, Shown: number && (s.book.dates[c.style] || s.book.percents[c.style])}
 			if value, err := s.cellValue(c); err != nil {
 				cell.Err = err
 			} else {

@@ -175,7 +175,8 @@ func (r *Run) noRowLeft() string {
 	if r.total[CountRows] > 0 || r.Flush {
 		return ""
 	}
-	return "; no row is left: mend the file or name its columns with --map, and run again with --overwrite"
+	return "; no row is left: mend the file, make plain text a table whose first line names its columns (.csv), or name " +
+		"columns with --map, and run again with --overwrite"
 }
 
 // whereRejected says where the lines are that are no rows. A run that did not end meets them again.

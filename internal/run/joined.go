@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -208,6 +209,9 @@ func (j *Joined) clear(row *dataset.Row) (err error) {
 	return err
 }
 
+// textID is an id that is made of a row's texts, or one of a pair with such.
+var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
+
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
 
@@ -221,12 +225,17 @@ func (j *Joined) Check(p *Process) error {
 			"them alike, or leave that column out of one of the files", j.File)
 	}
 	if len(j.found) == 0 {
+		hint := ""
+		if textID.MatchString(j.asked) {
+			hint = "; those of the rows are made of texts: make their file again with --id COLUMN, if there is one"
+		}
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
-			"with --id COLUMN[,COLUMN]", j.File, words.Printable(j.ids[0]), words.Printable(j.asked))
+			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.ids[0]), words.Printable(j.asked), hint)
 	}
 	if j.again != "" {
 		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+
-			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id COLUMN,COLUMN", j.File,
+			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id "+
+			"COLUMN,COLUMN", j.File,
 			words.Printable(j.again))})
 	}
 	alone := slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })

@@ -98,7 +98,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		merged.Deciding = w.deciding(m.f.ID, number)
 	}
 	merged.Exported, err = w.exported(m.f.ID, func(name string) bool {
-		return slices.ContainsFunc(merged.Reviewers, func(r review.Reviewer) bool { return r.Name == name })
+		return slices.ContainsFunc(merged.Reviewers, func(r review.Reviewer) bool { return strings.EqualFold(r.Name, name) })
 	})
 	return merged, errors.Join(err, removeFiles(m.rejectedPath()))
 }
@@ -114,6 +114,9 @@ func (m *merging) gather(files []string) (all []review.Answer, faults []*review.
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, &OptionError{err}
+		}
+		if reviewer == "" && strings.HasPrefix(filepath.Base(filepath.Dir(path)), review.ConflictsStem) {
+			reviewer = review.Account() // who decides where reviewers differ, as on the page
 		}
 		answers, err := exchange.Read(path, m.f, reviewer)
 		all, faults = append(all, answers...), append(faults, review.FaultsOf(path, err)...)

@@ -115,9 +115,13 @@ func (w *Workspace) Status() (*Status, error) {
 	return s, nil
 }
 
-// awaitAbsent says who of a merged batch has not answered: nobody waits for them otherwise.
+// awaitAbsent says what is to come of merged batches: nobody waits for it otherwise.
 func (s *Status) awaitAbsent() {
 	for _, b := range s.Batches {
+		if b.Merged && b.Missing > 0 {
+			s.Why = fmt.Sprintf("nobody answered %s of %s: erreval refine review %s %[2]s; meanwhile %[4]s",
+				words.Plural(b.Missing, "item", "items"), b.ID, words.Quote(s.Dir), s.Why)
+		}
 		if b.Merged && len(b.Absent) > 0 {
 			s.Why = fmt.Sprintf("the answers of %s to %s are merged when they come (--batch %[2]s, if a later batch waits); "+
 				"meanwhile %s", strings.Join(b.Absent, " and "), b.ID, s.Why)
@@ -222,7 +226,16 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
 	}
-	exported, exportErr := w.exported(id, func(name string) bool { return b.Answers[name]+b.Skipped[name] > 0 })
+	exported, exportErr := w.exported(id, func(name string) bool {
+		for _, of := range []map[string]int{b.Answers, b.Skipped} {
+			for who, n := range of {
+				if n > 0 && strings.EqualFold(who, name) { // on the page a name is typed anew
+					return true
+				}
+			}
+		}
+		return false
+	})
 	b.Exported = exported
 	return b, errors.Join(err, exportErr)
 }

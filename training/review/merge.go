@@ -258,8 +258,8 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 	}
 	switch {
 	case differ && resolved:
-		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer,
-			voices[0].says(), voices[1].Reviewer, voices[1].says())
+		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s: one of them decides the row again",
+			voices[0].Reviewer, voices[0].says(), voices[1].Reviewer, voices[1].says())
 	case merged && !late:
 	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
 		out.Marked++

@@ -40,11 +40,11 @@ func pairsOf(t *testing.T, rows ...string) (got []string, said string) {
 	if err := os.WriteFile(input, []byte(strings.Join(rows, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	m := &MakePairs{Process: &run.Process{Err: &log}, Rows: openRows(t, "question-generation"), Inputs: []string{input},
+	var notes bytes.Buffer
+	m := &MakePairs{Process: &run.Process{Err: &notes}, Rows: openRows(t, "question-generation"), Inputs: []string{input},
 		Output: output, System: "system", Design: pairwise.DesignOptions{Design: pairwise.All}}
 	if _, _, err := m.Run(t.Context()); err != nil {
-		return []string{err.Error()}, log.String()
+		return []string{err.Error()}, notes.String()
 	}
 	data, err := os.ReadFile(output)
 	if err != nil {
@@ -59,7 +59,7 @@ func pairsOf(t *testing.T, rows ...string) (got []string, said string) {
 		slices.Sort(ids)
 		got = append(got, pair.Item+strings.Join(ids, ""))
 	}
-	return got, log.String()
+	return got, notes.String()
 }
 
 // TestPairsOfOnePassage: on P each system has one question, so that they are a pair though their answers differ; on Q the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -35,6 +36,10 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 	for _, file := range m.Inputs {
 		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
 			out, err := m.outputOf(row)
+			if fault := (errNoSystem{}); errors.As(err, &fault) {
+				faults = append(faults, &dataset.LineError{File: row.Source, Line: row.Line, Err: err})
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -68,7 +73,7 @@ func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
 	out := &pairwise.Output{System: row.Source, Row: row} // as of stats --by file
 	if raw, ok := row.Find(m.System); ok {
 		var err error
-		if out.System, err = systemIn(row, m.System, raw); err != nil {
+		if out.System, err = systemIn(m.System, raw); err != nil {
 			return nil, err
 		}
 	} else if m.System != report.ByFile {
@@ -98,6 +103,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	left = m.Process.WarnFaults(faults)
 	if m.By == "" {
 		m.splitItems(outputs)
 	}
@@ -125,7 +131,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		}
 		return sink.Close()
 	})
-	return len(rows), m.Process.WarnFaults(faults), err
+	return len(rows), left, err
 }
 
 // splitItems parts the items for which a system has several outputs by all fields but the judged one, as
@@ -237,11 +243,16 @@ func (m *MakePairs) sayDifferent(rows []*dataset.Row) {
 	}
 }
 
+// errNoSystem marks a row that names no system.
+type errNoSystem struct{ column string }
+
+func (e errNoSystem) Error() string { return fmt.Sprintf("column %q names no system", e.column) }
+
 // systemIn is the system that a column names.
-func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
+func systemIn(column string, raw json.RawMessage) (string, error) {
 	name := dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw)))
 	if string(raw) == "null" || name == "" {
-		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
+		return "", errNoSystem{column}
 	}
 	return name, nil
 }

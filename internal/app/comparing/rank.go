@@ -271,8 +271,8 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 			return nil, exit.With(exit.Usage, report.NoColumn(f.option, row, f.column))
 		}
 		var err error
-		if *f.to, err = systemIn(row, f.column, raw); err != nil {
-			return nil, err
+		if *f.to, err = systemIn(f.column, raw); err != nil {
+			return nil, fmt.Errorf("row %s: %w", row.ID, err)
 		}
 	}
 	if err := k.setItem(row, p); err != nil {
