@@ -93,7 +93,7 @@ export default defineConfig({
     include: process.env["SHOTS"] ? ["browser/shots.ts"] : ["test/*.test.ts", "browser/*.test.ts"],
     environment: "node",
     server: { deps: { inline: ["markdown-to-jsx"] } }, // so that its "react" is the alias above
-    fileParallelism: false,
+    maxWorkers: 3,
     testTimeout: 60_000,
   },
 });

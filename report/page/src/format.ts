@@ -4,18 +4,21 @@ import type { Interval } from "./stats";
 
 const whole = new Intl.NumberFormat("en");
 
+/** One decimal; a tie is rounded to the even digit, as in the terminal. */
+const tenths = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false, roundingMode: "halfEven" });
+
 export function count(n: number): string {
   return whole.format(n);
 }
 
 /** A share as a percentage with one decimal. */
 export function percent(p: number | null | undefined): string {
-  return p === null || p === undefined || Number.isNaN(p) ? "–" : `${(100 * p).toFixed(1)} %`;
+  return p === null || p === undefined || Number.isNaN(p) ? "–" : `${tenths.format(100 * p)} %`;
 }
 
 /** A difference of shares, in percentage points. */
 export function points(d: number): string {
-  const text = Math.abs(100 * d).toFixed(1);
+  const text = tenths.format(Math.abs(100 * d));
   return (text === "0.0" ? "±" : d > 0 ? "+" : "−") + text;
 }
 
@@ -38,7 +41,7 @@ export function numberInterval(i: Interval): string {
 }
 
 export function shareInterval(i: Interval): string {
-  return `${(100 * i.low).toFixed(1)}–${(100 * i.high).toFixed(1)}`;
+  return `${tenths.format(100 * i.low)}–${tenths.format(100 * i.high)}`;
 }
 
 export function pValue(p: number): string {

@@ -136,6 +136,7 @@ describe("the data of a file", () => {
 describe("numbers", () => {
   test("as people read them", () => {
     expect([number(0.12345), number(3), number(2.345), number(-1234.6), number(null), number(12345), number(0.00001)]).toEqual(["0.123", "3", "2.35", "−1,235", "–", "12,345", "1.0e−5"]);
+    expect([percent(0.0625), percent(0.1875), points(0.0625)]).toEqual(["6.2 %", "18.8 %", "+6.2"]); // as Go's %.1f
     expect([percent(0.1234), percent(undefined), points(0.01), points(-0.01), points(0.00004), pValue(0.0004), pValue(0.0456)])
       .toEqual(["12.3 %", "–", "+1.0", "−1.0", "±0.0", "< 0.001", "0.046"]);
   });
