@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -78,9 +77,8 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	if !e.Quiet || ctx.Bool("json") {
 		err = printResult(ctx, e, made)
 	}
-	if n := made.Rejected - made.Duplicates; err == nil && n > 0 {
-		err = exit.With(exit.Incomplete, fmt.Errorf("the workspace is made, without %s: *.rejected.jsonl in it have them, "+
-			"each with its reason", words.Plural(n, "row", "rows")))
+	if made.Rejected > made.Duplicates && err == nil { // the warnings say it
+		err = exit.With(exit.Incomplete, nil)
 	}
 	return err
 }

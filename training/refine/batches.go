@@ -161,7 +161,7 @@ func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) 
 // Exported are those for whom a batch was exported into its own folder.
 type Exported struct {
 	For    []string `json:"exported,omitempty"`     // reviewers, by name
-	Absent []string `json:"not_answered,omitempty"` // those of them who have answered nothing
+	Absent []string `json:"not_answered,omitempty"` // those of them who have not answered all items
 }
 
 // exported finds for whom a batch was exported, and who of them has not answered.
@@ -180,7 +180,7 @@ func (w *Workspace) exported(batch string, hasAnswered func(name string) bool) (
 	return e, err
 }
 
-// words are "exported for anna, ben; ben has not answered"; "" where nobody is outstanding.
+// words are "exported for anna, ben; ben has not finished"; "" where nobody is outstanding.
 func (e *Exported) words() string {
 	if len(e.Absent) == 0 {
 		return ""
@@ -189,7 +189,7 @@ func (e *Exported) words() string {
 	if len(e.Absent) > 1 {
 		verb = "have"
 	}
-	return fmt.Sprintf("exported for %s; %s %s not answered", strings.Join(e.For, ", "),
+	return fmt.Sprintf("exported for %s; %s %s not finished", strings.Join(e.For, ", "),
 		strings.Join(e.Absent, " and "), verb)
 }
 

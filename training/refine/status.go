@@ -227,14 +227,15 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		}
 	}
 	exported, exportErr := w.exported(id, func(name string) bool {
+		done := 0
 		for _, of := range []map[string]int{b.Answers, b.Skipped} {
 			for who, n := range of {
-				if n > 0 && strings.EqualFold(who, name) { // on the page a name is typed anew
-					return true
+				if strings.EqualFold(who, name) { // on the page a name is typed anew
+					done += n
 				}
 			}
 		}
-		return false
+		return done >= b.Items
 	})
 	b.Exported = exported
 	return b, errors.Join(err, exportErr)

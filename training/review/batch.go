@@ -182,6 +182,8 @@ type Frozen struct {
 	Values   [][]string // the texts of each item, parallel to Columns
 	Decides  bool       // an answer goes before those of other reviewers: see Differing
 	index    map[string]int
+
+	nextMerge string // of differing rows: the file that the next merge of the batch makes; else ""
 }
 
 // Open reads a batch's folder.

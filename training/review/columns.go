@@ -1,6 +1,8 @@
 package review
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +43,7 @@ func ConflictsDir(batchDir string, number int) string {
 func (f *Frozen) Differing(e *Earlier) *Frozen {
 	d := *f
 	d.Dir, d.Decides = ConflictsDir(f.Dir, e.Number), true
+	d.nextMerge = filepath.Join(f.Dir, MergeName(MergeStem, e.Number+1, ".json"))
 	d.Columns = append(slices.Clip(f.Columns), Column{Name: ColumnAnswered,
 		Definition: "what each reviewer answered, with the notes; they differ, and your answer decides; a skip leaves the " +
 			"row out for good"})
@@ -55,6 +58,15 @@ func (f *Frozen) Differing(e *Earlier) *Frozen {
 		d.Values = append(d.Values, append(slices.Clip(f.Values[i]), said(c.ItemID, e.Answers)))
 	}
 	return &d
+}
+
+// checkOpen finds out whether answers to differing rows still decide: the next merge took those that were there, and
+// what is open now is elsewhere.
+func (f *Frozen) checkOpen() error {
+	if _, err := os.Lstat(f.nextMerge); f.nextMerge == "" || err != nil {
+		return nil
+	}
+	return fmt.Errorf("%s was merged again since this began: end this, and start it again", f.ID)
 }
 
 // said is what the reviewers answered to an item, a line each.

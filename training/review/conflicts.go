@@ -12,6 +12,13 @@ func droppers(answers []Answer) (names []string) {
 	return names
 }
 
+// others are the names of whom no answer is.
+func others(names []string, answers []Answer) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(answers, func(a Answer) bool { return a.Reviewer == name })
+	})
+}
+
 // drop leaves an item out for good. What was merged before keeps its labels, since a merge only adds.
 func (o *Outcome) drop(it *Item, by []string, merged bool) {
 	if o.Dropped == nil {

@@ -115,11 +115,23 @@ func (l *lineFile) add(line []byte) error {
 	if err == nil {
 		err = l.file.Sync()
 	}
+	if err == nil { // also if it was moved while it was written
+		err = l.checkPlace()
+	}
 	if err != nil {
 		return errors.Join(err, l.cut(l.size))
 	}
 	l.size += int64(len(line))
 	return nil
+}
+
+// checkPlace finds out whether the file is still where it was opened: undo moves what a step made, answers included.
+func (l *lineFile) checkPlace() error {
+	same, err := isAt(l.file, l.path)
+	if err == nil && !same {
+		return fmt.Errorf("%s is there no more: what it belongs to was taken back since; end this, and start it again", l.path)
+	}
+	return err
 }
 
 // cut takes away what stands behind size, on the disk too.
@@ -132,8 +144,9 @@ func (l *lineFile) cut(size int64) error {
 }
 
 // close puts data, unless it is nil, in the place of the lines, and lets other processes have the file.
-func (l *lineFile) close(data []byte) (err error) {
-	if data != nil {
+func (l *lineFile) close(data []byte) error {
+	err := l.checkPlace()
+	if err == nil && data != nil {
 		err = wholefile.Write(l.path, data)
 	}
 	return errors.Join(err, l.file.Close())

@@ -133,6 +133,9 @@ func (l *Log) Add(a Answer) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.frozen.checkOpen(); err != nil {
+		return err
+	}
 	at := l.file.size
 	if err := l.file.add(line); err != nil {
 		return err
@@ -150,6 +153,9 @@ func (l *Log) Undo() (last Answer, ok bool, err error) {
 		return Answer{}, false, nil
 	}
 	e := l.entries[n]
+	if err := errors.Join(l.file.checkPlace(), l.frozen.checkOpen()); err != nil {
+		return Answer{}, false, err
+	}
 	if err := l.file.cut(e.at); err != nil {
 		return Answer{}, false, err
 	}

@@ -254,6 +254,32 @@ func TestLogAlone(t *testing.T) {
 	}
 }
 
+// TestLogTakenBack: what undo has moved away takes no answer, and neither does what was selected in its place.
+func TestLogTakenBack(t *testing.T) {
+	f := wallBatch(t)
+	l := openLog(t, f, "anna")
+	add(t, l, answer("B001-0001", "Vague"))
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(f.Dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(f.Dir, AnswersDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"an answer": l.Add(answer("B001-0002", "Vague")), "its end": l.Close()} {
+		if err == nil || !strings.Contains(err.Error(), "was taken back since") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(f.Dir, AnswersDir)); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	before := filepath.Join(moved, AnswersDir, filepath.Base(AnswersPath(f.Dir, "anna")))
+	if text := content(t, before); strings.Count(text, "\n") != 1 {
+		t.Errorf("what was answered before is %q", text)
+	}
+}
+
 func placeless(answers []Answer) []string {
 	var out []string
 	for _, a := range answers {

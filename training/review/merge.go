@@ -257,6 +257,9 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		out.Before++
 	}
 	switch {
+	case resolved && len(others(dropped, voices)) > 0:
+		g.fault(voices[0].Place, it.ItemID, "%s decides for %s, and %s leaves the row out: one of them decides the row again",
+			voices[0].Reviewer, voices[0].says(), others(dropped, voices)[0])
 	case differ && resolved:
 		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s: one of them decides the row again",
 			voices[0].Reviewer, voices[0].says(), voices[1].Reviewer, voices[1].says())
