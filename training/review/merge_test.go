@@ -304,7 +304,7 @@ func TestMergeFaults(t *testing.T) {
 				"B001-0004: nobody"},
 		{"two decisions", append(at("conflicts.jsonl", decide("cleo", "Vague"), decide("dora", "No Error")), all...),
 			"conflicts.jsonl:2: item B001-0002: cleo decides for Vague, and dora for No Error"},
-		{"a decision and a skip", append(at("conflicts.jsonl", decide("cleo", "Vague"), skip(decide("dora"))), all...),
+		{"a decision and a skip", append(at("conflicts.jsonl", decide("cleo", "Vague"), skip(decide("dora", ""))), all...),
 			"cleo decides for Vague, and dora leaves the row out: one of them decides the row again"},
 	} {
 		out, faults := f.Merge(none(), c.given, MergeOptions{})
