@@ -64,7 +64,8 @@ type Side struct {
 	Rejected     int      `json:"rejected"` // lines that are no rows
 	LeftOut      int      `json:"left_out"` // lines that the runs which made the file rejected, as far as records say it
 
-	id []string // columns that the user named for ids
+	id       []string // columns that the user named for ids
+	untagged int      // rows without errors, with a partner or not
 }
 
 // LabelDiff is what changed for one error type, or for the rows without any.
@@ -193,6 +194,7 @@ func (c *Comparison) add(side int, r diffRow) error {
 func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]finding, error) {
 	s.Rows++
 	if d == nil || d.Status == dataset.StatusUntagged {
+		s.untagged++
 		return nil, nil
 	}
 	s.Models = dataset.AppendName(s.Models, d.Model)

@@ -27,10 +27,10 @@ func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
 	return d.Gates
 }
 
-// counts are the compared rows of B with each label, and what changed. Rows are those in both files; Rejected are the
-// lines of B. Tests of single labels are corrected for the labels that are asked for.
+// counts are the compared rows of B with each label, and what changed. Rows, Untagged and Rejected are of all of B.
+// Tests of single labels are corrected for the labels that are asked for.
 func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
-	c := gate.Counts{Rows: d.Both, Tagged: d.Compared, Untagged: d.B.Untagged, Rejected: d.B.Rejected + d.B.LeftOut,
+	c := gate.Counts{Rows: d.B.Rows, Tagged: d.Compared, Untagged: d.B.untagged, Rejected: d.B.Rejected + d.B.LeftOut,
 		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows", Labels: map[string]int{}, NotJudged: map[string]int{},
 		Named: map[string]gate.Named{}}
 	addNamed(&c, "", "error types", d.Labels)

@@ -50,7 +50,8 @@ func TestDiffering(t *testing.T) {
 
 	// What she said first counts in later merges too: it is read beside her decision.
 	keep(t, f, second)
-	if err := l.Add(answer("B001-0002", "No Error")); err == nil || !strings.Contains(err.Error(), "was merged again since") {
+	err = l.Add(answer("B001-0002", "No Error"))
+	if err == nil || !strings.Contains(err.Error(), "was merged again since") {
 		t.Errorf("an answer behind a merge: %v", err)
 	}
 	if e, err = f.Earlier(); err != nil {
