@@ -228,7 +228,9 @@ func (r *Reader) dropFound(e *ColumnsError, row *Row) {
 
 func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	name, raw, ok := r.findField(row, field)
-	if !ok && r.optional[field] && r.opt.Map[field] == "" || ok && isNull(raw) { // null is an empty cell of a workbook
+	// null is an empty cell of a workbook. Rows may lack the column of an optional field, which some row of the file has;
+	// of a row by itself it may be a slip.
+	if ok && isNull(raw) || !ok && r.optional[field] && (r.opt.Map[field] == "" || !r.opt.Alone) {
 		return "", nil
 	}
 	if !ok {

@@ -81,7 +81,7 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 		}
 		return h.Sum64() | 1 // 0 is no value
 	}
-	s.given = s.given || row.given != "" && !row.hasTextID()
+	s.given = s.given || !row.HasTextID()
 	s.id, s.text = append(s.id, hash(row.indexID())), append(s.text, hash(row.Values...))
 	inputs := uint64(0)
 	if given := row.Values[min(1, len(row.Values)):]; strings.Join(given, "") != "" {

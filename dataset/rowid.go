@@ -28,8 +28,12 @@ var joinedID = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
 // of several rows.
 func (r *Row) GivenID() string { return r.given }
 
-// hasTextID tells whether the given id was made of the row's texts, be it with a number behind it.
-func (r *Row) hasTextID() bool {
+// HasTextID tells whether the id was made of the row's texts, now or when the row was given it, be it with a number
+// behind it.
+func (r *Row) HasTextID() bool {
+	if r.given == "" {
+		return true
+	}
 	hash, _, _ := strings.Cut(r.given, "#")
 	return len(hash) == 2*sha256.Size && hash == r.TextHash()
 }

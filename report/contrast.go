@@ -44,11 +44,8 @@ func (s *Stats) contrast() {
 	for i := range s.Systems {
 		s.Systems[i].few = s.Systems[i].cells[first].sums.Groups < s.leastGroups || s.Systems[i].Name == nameless
 	}
-	systems := slicesWithout(s.order(), func(i int) bool { return s.Systems[i].Name == nameless })
-	if named := len(systems); named > 2 {
-		systems = slicesWithout(systems, func(i int) bool { return s.Systems[i].few })
-		s.few = named - len(systems)
-	}
+	systems := s.compared()
+	s.few = len(s.named()) - len(systems)
 	if len(systems) < 2 {
 		return
 	}
@@ -59,6 +56,20 @@ func (s *Stats) contrast() {
 		}
 	}
 	correct(s.others())
+}
+
+// compared are the systems that are compared with each other, the best first.
+func (s *Stats) compared() []int {
+	systems := s.named()
+	if len(systems) > 2 {
+		systems = slicesWithout(systems, func(i int) bool { return s.Systems[i].few })
+	}
+	return systems
+}
+
+// named are the systems that have a name, the best first.
+func (s *Stats) named() []int {
+	return slicesWithout(s.order(), func(i int) bool { return s.Systems[i].Name == nameless })
 }
 
 // isClean tells whether a difference is that of rows without an error, whose p stands by itself.

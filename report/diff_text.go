@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
@@ -10,7 +11,8 @@ import (
 // Report puts the figures into words and tables.
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
+	r.Facts = []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B"),
+		"taxonomy " + d.Taxonomy + d.otherModel(), d.describe(),
 		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
 	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
@@ -122,6 +124,14 @@ func (d *Diff) tables() (changes, examples Table) {
 		}
 	})
 	return changes, examples
+}
+
+// otherModel says that what differs may be the models', where they do.
+func (d *Diff) otherModel() string {
+	if slices.Equal(d.A.Models, d.B.Models) || len(d.A.Models)*len(d.B.Models) == 0 {
+		return ""
+	}
+	return "; the models differ, and what differs may be theirs"
 }
 
 // untaggedNotes warn of rows that are left out because they are untagged.

@@ -116,12 +116,12 @@ func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) 
 	switch {
 	case ok && string(raw) != "null":
 		return cmp.Or(dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), nameless), true, nil
-	case by == "":
-		return "", false, nil
 	case ok:
 		return nameless, true, nil
+	case by == "":
+		return "", false, nil
 	}
-	return "", false, NoColumn("--by", row, by)
+	return "", false, fmt.Errorf("%w; --by %s tells files apart", NoColumn("--by", row, by), ByFile)
 }
 
 // nameless stands for the systems of rows that name none.
@@ -156,7 +156,8 @@ type Tally struct {
 	o       StatsOptions
 	scheme  scheme
 	stats   Stats
-	named   bool // a row named its system, though no column was asked for
+	named   bool   // a row named its system, though no column was asked for
+	namedIn string // the last file of which a row names its system
 	hints   Hints
 	systems map[string]int
 	at      map[[2]string]int // column by kind and name, of an issue by its id
@@ -232,8 +233,11 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	}
 	name, known, err := SystemOf(row, t.o.By)
 	if err != nil || known {
-		t.named = true
+		t.named, t.namedIn = true, file
 		return name, err
+	}
+	if t.namedIn == file { // a row that lacks what those before it have
+		return nameless, nil
 	}
 	return file, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -253,6 +254,24 @@ b has the highest mean of fluency, 3.00, not surely more than a.
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// A row whose system is null, or missing behind rows that have one, is of no system, also where no column was asked for.
+func TestNameless(t *testing.T) {
+	row := `{"id":"%d"%s,"passage":"P%[1]d","answer":"a","question":"q","diagnosis":{"labels":["Vague"],` +
+		`"model":"m@1","taxonomy":"question-generation@1.1"}}`
+	s, err := statsOfLines(t, false, fmt.Sprintf(row, 1, `,"system":"a"`), fmt.Sprintf(row, 2, `,"system":null`),
+		fmt.Sprintf(row, 3, ""), fmt.Sprintf(row, 4, `,"system":"b"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, sys := range s.Systems {
+		names = append(names, fmt.Sprint(sys.Name, sys.Rows))
+	}
+	if want := []string{"a1", "(none)2", "b1"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 }
 

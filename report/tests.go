@@ -169,7 +169,7 @@ func (t *Tally) test() error {
 	for i := range rows {
 		rows[i], by[i] = t.outputsOf(i)
 	}
-	order, columns := s.order(), s.shown()
+	order, columns := s.compared(), s.shown()
 	for i, a := range order {
 		for _, b := range order[i+1:] {
 			all := t.changes(rows[a], by[b], columns)

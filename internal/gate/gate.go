@@ -138,9 +138,9 @@ const (
 func (g Gate) countRows(c Counts) (n, of int, what string) {
 	switch g.Subject {
 	case Any:
-		return c.Tagged - c.WithoutError, c.Tagged, taggedRows
+		return c.Tagged - c.WithoutError, c.Tagged, cmp.Or(c.Unit, taggedRows)
 	case Truncated:
-		return c.Truncated, c.Tagged, taggedRows
+		return c.Truncated, c.Tagged, cmp.Or(c.Unit, taggedRows)
 	case Untagged:
 		return c.Untagged, c.Rows, "rows"
 	case NotJudged:
@@ -148,7 +148,7 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 		for _, n := range c.NotJudged {
 			most = max(most, n)
 		}
-		return most, c.Tagged, taggedRows
+		return most, c.Tagged, cmp.Or(c.Unit, taggedRows)
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
 	}

@@ -58,14 +58,8 @@ func simpleName(column string) string {
 
 // newRatings finds the columns of a file with one rating a row; nil if it has another form.
 func newRatings(file string, columns []string) *Ratings {
-	find := func(names []string) string {
-		i := slices.IndexFunc(columns, func(c string) bool { return slices.Contains(names, simpleName(c)) })
-		if i < 0 {
-			return ""
-		}
-		return columns[i]
-	}
-	r := &Ratings{file: file, item: find(itemNames), who: find(raterNames), dimension: find(dimensionNames),
+	find := func(names []string) string { return cmp.Or(append(named(columns, names), "")...) }
+	r := &Ratings{file: file, item: find(itemNames), who: raterIn(columns), dimension: find(dimensionNames),
 		value: find(valueNames), raters: map[string]bool{}, lines: map[[3]string]int{}}
 	if r.who == "" || r.dimension == "" || r.value == "" {
 		return nil
@@ -73,13 +67,26 @@ func newRatings(file string, columns []string) *Ratings {
 	return r
 }
 
+// named are the columns that have one of some names.
+func named(columns, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(names, simpleName(c)) })
+}
+
+// raterIn is the column that says who rated; "" where there is none, or one for each rater.
+func raterIn(columns []string) string {
+	if found := named(columns, raterNames); len(found) == 1 {
+		return found[0]
+	}
+	return ""
+}
+
 // newRaters is newRatings for a file in which a row has what one rater says in the columns asked for.
 func newRaters(file string, columns, asked []string) *Ratings {
-	who := slices.IndexFunc(columns, func(c string) bool { return slices.Contains(raterNames, simpleName(c)) })
-	if who < 0 || slices.ContainsFunc(asked, func(c string) bool { return !slices.Contains(columns, c) }) {
+	who := raterIn(columns)
+	if who == "" || slices.ContainsFunc(asked, func(c string) bool { return !slices.Contains(columns, c) }) {
 		return nil
 	}
-	return &Ratings{file: file, who: columns[who], asked: asked, raters: map[string]bool{}, lines: map[[3]string]int{}}
+	return &Ratings{file: file, who: who, asked: asked, raters: map[string]bool{}, lines: map[[3]string]int{}}
 }
 
 // ReadRatings is ReadJoined for people's ratings, whose file may also have one rating a row. Then ratings say which

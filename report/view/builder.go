@@ -228,6 +228,7 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+rejected.text())
 	}
 	file.Rejected = rejected.n
+	run.TextIDs = s.textIDs
 	run.Rows, run.Rejected = b.rows-b.meta.Starts[n], run.Rejected+rejected.n
 	b.meta.Catalog.Runs, b.meta.Files = append(b.meta.Catalog.Runs, run), append(b.meta.Files, file)
 	return nil
@@ -260,6 +261,7 @@ func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.
 		if s.repeated[row.ID] {
 			return nil
 		}
+		s.textIDs = s.textIDs || row.HasTextID()
 		rows = append(rows, row)
 		if size += row.Size(); len(rows) == batchRows || size >= batchBytes {
 			err = send(rows)

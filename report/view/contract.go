@@ -67,8 +67,9 @@ type Run struct {
 	Command  string            `json:"command"`           // "identify"; "" if no record lies beside the file
 	Columns  map[string]string `json:"columns,omitempty"` // field to the column that it is read from, where the names differ
 	Rows     int               `json:"rows"`
-	Rejected int               `json:"rejected"` // lines that are no rows
-	Facts    []Fact            `json:"facts"`    // of the run's record: model, judge, calls, cost, time …
+	TextIDs  bool              `json:"text_ids,omitempty"` // ids are made of texts: rows of two runs are paired by their inputs
+	Rejected int               `json:"rejected"`           // lines that are no rows
+	Facts    []Fact            `json:"facts"`              // of the run's record: model, judge, calls, cost, time …
 	// Thresholds are those of error types in this run, where they are known: from here on the error is a label.
 	Thresholds map[string]report.Number `json:"thresholds,omitempty"`
 }

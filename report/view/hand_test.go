@@ -230,14 +230,14 @@ func TestSystemsByGroup(t *testing.T) {
 	}
 }
 
-// TestOutputsOfRuns: rows of runs that share no id stand beside each other where they have one input.
+// TestOutputsOfRuns: rows of runs that share no id stand beside each other where they have one input, and are pairs.
 func TestOutputsOfRuns(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for name, answers := range map[string][]string{"a.jsonl": {"Ann", "Bob", "Eve"}, "b.jsonl": {"Bob", "Ann"}} {
 		text := ""
 		for _, answer := range answers {
-			text += `{"question":"` + name + `?","answer":"` + answer + `","passage":"P"}` + "\n"
+			text += `{"question":"` + name + `?","answer":"` + answer + `","passage":"P","diagnosis":{"labels":["Vague"]}}` + "\n"
 		}
 		paths = append(paths, filepath.Join(dir, name))
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -250,6 +250,11 @@ func TestOutputsOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
+	pairs, err := x.Pairs(context.Background(), PairsQuery{A: Side{"run", "a.jsonl"}, B: Side{"run", "b.jsonl"},
+		Facet: "label"})
+	if err != nil || pairs.Pairs != 2 || pairs.AloneA != 1 || pairs.AloneB != 0 {
+		t.Errorf("%+v, %v", pairs, err)
+	}
 	got, err := x.Outputs(context.Background(), OutputsQuery{By: "run", Limit: 100})
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 		return nil, err
 	}
 	keys, err := x.inputs(ctx)
-	if q.A.Facet == facetRun {
+	if q.A.Facet == facetRun && !x.hasTextIDs(q.A.Value) && !x.hasTextIDs(q.B.Value) {
 		keys, err = x.ids(ctx)
 	}
 	if err != nil {
@@ -120,6 +120,11 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 		out.Rows = append(out.Rows, [2]RowSummary{all[i], all[i+1]})
 	}
 	return out, err
+}
+
+// hasTextIDs tells whether a run's ids are made of texts.
+func (x *Index) hasTextIDs(run string) bool {
+	return slices.ContainsFunc(x.meta.Catalog.Runs, func(r Run) bool { return r.Name == run && r.TextIDs })
 }
 
 // countPairs counts pairs by who has a value, and gives those that changed.

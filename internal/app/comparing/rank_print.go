@@ -162,7 +162,14 @@ func (c *Comparison) result() string {
 		return ""
 	}
 	main := c.Main()
-	best := slices.MaxFunc(main.Rows, func(a, b leaderboard.Row) int { // NaN is less than any number
+	most := 0.0
+	for i := range main.Rows {
+		most = max(most, gamesOf(&main.Rows[i]))
+	}
+	rows := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+		return 2*gamesOf(&r) < most // a few verdicts say nothing
+	})
+	best := slices.MaxFunc(rows, func(a, b leaderboard.Row) int { // NaN is less than any number
 		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
 	})
 	if !best.WinRate.Value.Defined() {
@@ -172,13 +179,13 @@ func (c *Comparison) result() string {
 	if best.WinRate.Low <= 0.5 {
 		unsure = "; as the interval holds 50 %, that is not sure"
 	}
-	level := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+	level := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
 		return r.WinRate.Value != best.WinRate.Value
 	})
-	even := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
+	even := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
 		return r.System == best.System || r.Rank != best.Rank
 	})
-	if unsure == "" && best.Rank > 0 && len(main.Rows) > 2 && len(even) > 0 { // the share is against all others together
+	if unsure == "" && best.Rank > 0 && len(rows) > 2 && len(even) > 0 { // the share is against all others together
 		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
 	if len(level) > 1 {
@@ -189,6 +196,9 @@ func (c *Comparison) result() string {
 	}
 	return fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
 }
+
+// gamesOf is the number of a system's verdicts.
+func gamesOf(r *leaderboard.Row) float64 { return r.Won + r.Lost + r.Tied }
 
 // isOffline tells whether all verdicts are those of labels.
 func (c *Comparison) isOffline() bool { return slices.Equal(c.Judges, []string{dataset.JudgeOffline}) }

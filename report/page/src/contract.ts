@@ -36,6 +36,7 @@ export interface Run {
   command: string;
   columns?: Record<string, string>;
   rows: number;
+  text_ids?: boolean;
   rejected: number;
   thresholds?: Record<string, number>;
   facts: Fact[];

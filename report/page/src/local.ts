@@ -173,7 +173,8 @@ export class LocalSource implements Source {
     const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
     if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
     const { id, input } = this.data.rows;
-    const keyOf = (r: number) => (q.a.facet === "run" ? id[r]! : input[r]!);
+    const byID = q.a.facet === "run" && !this.data.catalog.runs.some((r) => r.text_ids && [q.a.value, q.b.value].includes(r.name));
+    const keyOf = (r: number) => (byID ? id[r]! : input[r]!);
     const waiting = new Map<string | number, number[]>();
     for (const r of b) {
       const list = waiting.get(keyOf(r));

@@ -220,7 +220,7 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    how: "Runs pair by id; systems by the group field, or by all inputs where a system has several outputs in a group.",
+    how: "Runs pair by id; systems, and runs without ids, by the group field, or by all inputs where a system has several outputs in a group.",
   },
 
   row: {
