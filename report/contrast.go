@@ -210,7 +210,8 @@ func (s *Stats) result() string {
 		}
 		switch best = &s.Systems[d.system]; {
 		case d.isSettled():
-			sure = fmt.Sprintf(", surely more than %s (p %s)", d.Than, d.PHolm.Text(InP))
+			by := map[string]string{kindLabel: " by the model's labels"}[first.kind]
+			sure = fmt.Sprintf(", surely more than %s%s (p %s)", d.Than, by, d.PHolm.Text(InP))
 		case best.cells[columns[0]].Share.Share == s.Systems[d.than].cells[columns[0]].Share.Share:
 			sure = ", the same share as " + d.Than
 		default:

@@ -122,7 +122,7 @@ The best system of a column minus the second best, in points
 without error: good minus middle       +50.0  +32.0 … +65.4  <0.001        <0.001
 Vague: good minus middle               -50.0  -65.4 … -32.0  <0.001        <0.001
 
-good has most rows without error, 100 % (90.7 to 100.0), surely more than middle (p <0.001); ` +
+good has most rows without error, 100 % (90.7 to 100.0), surely more than middle by the model's labels (p <0.001); ` +
 		`in all rows the commonest error is Vague, 48.0 %.
 `
 	if !strings.HasSuffix(text, want) {

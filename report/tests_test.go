@@ -167,7 +167,7 @@ func TestBestIsPaired(t *testing.T) {
 	for _, c := range []struct {
 		paired bool // the systems have the same passages
 		said   string
-	}{{true, "a has most rows without error, 77.5 % (61.8 to 88.0), surely more than b (p 0.020); "},
+	}{{true, "a has most rows without error, 77.5 % (61.8 to 88.0), surely more than b by the model's labels (p 0.020); "},
 		{false, "not surely more than b"}} {
 		var lines []string
 		for g := range 40 {

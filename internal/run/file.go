@@ -155,7 +155,7 @@ func (f *file) read() (*dataset.Row, error) {
 // note says what was assumed about the input, also where the run is quiet, but for a worker's: its caller knows.
 func (f *file) note() {
 	for _, n := range f.reader.Notes() {
-		if !f.noted[n] && !(f.run.Quiet && f.run.Flush) {
+		if !f.noted[n] && !f.run.NoNotes && !(f.run.Quiet && f.run.Flush) {
 			f.run.Warn("%s", n)
 		}
 		f.noted[n] = true

@@ -35,6 +35,7 @@ type Merged struct {
 	Exported Exported `json:"-"`
 
 	labels string // in words
+	next   string // the command that shows what came of it
 }
 
 // merging is one run of Merge.
@@ -76,7 +77,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if len(faults) > 0 {
 		return nil, m.reject(faults)
 	}
-	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier)}
+	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier), next: "erreval refine report " + words.Quote(w.Dir)}
 	labels := map[string][]string{}
 	for _, d := range m.out.Decisions {
 		labels[d.Item.TextSHA256] = d.Labels
@@ -290,5 +291,10 @@ func (m *Merged) Text(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return m.Agreement.Text(w)
+	err := m.Agreement.Text(w)
+	if len(m.Conflicts) == 0 {
+		_, nextErr := fmt.Fprintf(w, "\nnext: %s, which says in how many rows the model had found what was decided\n", m.next)
+		err = errors.Join(err, nextErr)
+	}
+	return err
 }

@@ -230,7 +230,8 @@ func (m *Made) Text(w io.Writer) error {
 		out.Add("ids", "%s of a row in another file got one of their own: pool:ID, train:ID",
 			words.Plural(m.Renamed, "row with the id", "rows with the ids"))
 	}
-	out.Add("next", "erreval refine %s %s", m.next, words.Quote(m.dir))
+	out.Add("next", "erreval refine %s %s%s", m.next, words.Quote(m.dir),
+		map[string]string{"select": " (--size N for a batch of N rows)"}[m.next])
 	return out.Text(w)
 }
 

@@ -55,6 +55,10 @@ func (i *Identify) all(res *run.Result, s *run.Stage, spent func(*report.Tagging
 	if res.Ended || sum.Rows > 0 || i.JSON || spent != nil { // else the error says all that there is to say
 		err = r.PrintSummary(i.JSON, r.Output == run.Stdio || i.Table != nil, sum)
 	}
+	if n := sum.Tagged - sum.WithoutError; n > 0 && !i.JSON && i.isOneFile() {
+		r.Say("%s: erreval show %s --label any lists them", words.Plural(n, "row has an error", "rows have errors"),
+			words.Quote(r.Output))
+	}
 	if res.Ended {
 		err = errors.Join(err, i.publish(sum))
 	}
@@ -89,13 +93,18 @@ func (i *Identify) stage() *run.Stage {
 // whyUntagged gives the reasons of untagged rows, and how to see the rows.
 func (i *Identify) whyUntagged(c run.Counts) string {
 	show := "diagnosis.reason says more"
-	if out := i.Run.Output; i.ended && len(i.Run.Inputs) == 1 && out != "" && out != run.Stdio {
-		show = "erreval show " + words.Quote(out) + " --status untagged lists them"
+	if i.isOneFile() {
+		show = "erreval show " + words.Quote(i.Run.Output) + " --status untagged lists them"
 	}
 	if n := c[countReason+"empty"]; 2*n > c[run.CountRows] {
 		show += "; where a text stands once for several rows, fill it down"
 	}
 	return words.Counts(reasonsOf(c)) + "; " + show
+}
+
+// isOneFile tells whether the output is whole, and one file.
+func (i *Identify) isOneFile() bool {
+	return i.ended && len(i.Run.Inputs) == 1 && i.Run.Output != "" && i.Run.Output != run.Stdio
 }
 
 const countReason = "reason." // and a reason: untagged rows
