@@ -93,11 +93,11 @@ def test_rows_without_result(tagger: erreval.Tagger) -> None:
     frame = pd.DataFrame(rows(4))
     frame["question"] = ["Who?", None, float("nan"), 3]
     found = tagger.identify(frame)
-    assert found["status"].tolist() == ["tagged", "rejected", "rejected", "rejected"]
-    assert "holds null where a text is expected" in found["reason"][1] and found["reason"][0] is None
-    with pytest.raises(erreval.RowError, match="row 1 is rejected") as e:
+    assert found["status"].tolist() == ["tagged", "untagged", "untagged", "rejected"]  # a missing value is an empty text
+    assert "empty" in found["reason"][1] and found["reason"][0] is None
+    with pytest.raises(erreval.RowError, match="row 1 is untagged") as e:
         tagger.identify(frame, on_error="raise")
-    assert e.value.row == 1 and e.value.status == "rejected"
+    assert e.value.row == 1 and e.value.status == "untagged"
     assert [r["diagnosis"].get("status") for r in tagger.identify([{}, rows(1)[0]])] == ["rejected", None]
     with pytest.raises(erreval.RowError, match="row 0 is rejected: no column"):
         tagger.tag({}, on_error="raise")
