@@ -93,7 +93,7 @@ def test_rows_without_result(tagger: erreval.Tagger) -> None:
     frame = pd.DataFrame(rows(4))
     frame["question"] = ["Who?", None, float("nan"), 3]
     found = tagger.identify(frame)
-    assert found["status"].tolist() == ["tagged", "untagged", "untagged", "rejected"]  # a missing value is an empty text
+    assert found["status"].tolist() == ["tagged", "untagged", "untagged", "rejected"]  # missing: an empty text
     assert "empty" in found["reason"][1] and found["reason"][0] is None
     with pytest.raises(erreval.RowError, match="row 1 is untagged") as e:
         tagger.identify(frame, on_error="raise")
