@@ -87,7 +87,8 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
 		silent := e.silent()
-		silent.Quiet, silent.NoNotes = silent.Quiet || job.Begun, true                     // init has said what the pool was made of
+		// init has said what the pool was made of
+		silent.Quiet, silent.NoNotes = silent.Quiet || job.Begun, true
 		err := runIdentify(c, silent, &identifyOptions{Taxonomy: job.Taxonomy, JSON: true, // the summary goes nowhere
 			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true,
 				GoOn: e.typedLine()},
