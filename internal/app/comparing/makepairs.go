@@ -36,7 +36,7 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 	for _, file := range m.Inputs {
 		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
 			out, err := m.outputOf(row)
-			if fault := (errNoSystem{}); errors.As(err, &fault) {
+			if _, ok := errors.AsType[errNoSystem](err); ok {
 				faults = append(faults, &dataset.LineError{File: row.Source, Line: row.Line, Err: err})
 				return nil
 			}
@@ -134,8 +134,8 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	return len(rows), left, err
 }
 
-// splitItems parts the items for which a system has several outputs by all fields but the judged one, as
-// report.HasOneEach says; where that is not enough, by a column that tells them apart.
+// splitItems parts the items for which a system has several outputs by all fields but the judged one, as the page of
+// reports does; where that is not enough, by a column that tells them apart.
 func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 	mixed := severalEach(outputs)
 	for _, x := range mixed {
@@ -157,22 +157,20 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 		"paired (--pair-by COLUMN says what an item is)", strings.Join(m.Inputs, ", "), columns[at])})
 }
 
-// severalEach are the outputs for items, or parts of them, for which a system has several texts.
+// severalEach are the outputs for items, or parts of them, for which a system has several texts, in their order.
 func severalEach(outputs []pairwise.Output) (several []*pairwise.Output) {
-	items := map[[2]string][]*pairwise.Output{}
+	texts, mixed := map[[3]string][sha256.Size]byte{}, map[[2]string]bool{}
 	for i := range outputs {
 		x := &outputs[i]
-		items[[2]string{x.Item, x.Part}] = append(items[[2]string{x.Item, x.Part}], x)
+		key, sum := [3]string{x.Item, x.Part, x.System}, x.Row.TextSum()
+		if first, before := texts[key]; before && first != sum {
+			mixed[[2]string{x.Item, x.Part}] = true
+		}
+		texts[key] = sum
 	}
-	for _, item := range items {
-		texts := map[string][sha256.Size]byte{}
-		if slices.ContainsFunc(item, func(x *pairwise.Output) bool {
-			sum := x.Row.TextSum()
-			first, before := texts[x.System]
-			texts[x.System] = sum
-			return before && first != sum
-		}) {
-			several = append(several, item...)
+	for i := range outputs {
+		if x := &outputs[i]; mixed[[2]string{x.Item, x.Part}] {
+			several = append(several, x)
 		}
 	}
 	return several
