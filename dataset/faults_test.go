@@ -576,8 +576,8 @@ func TestOursReadsExcel(t *testing.T) {
 
 // TestShownOtherwise: Excel shows a date and a percentage otherwise than they are read, which is said of fields alone.
 func TestShownOtherwise(t *testing.T) {
-	for column, want := range map[string]string{"B": `in.xlsx: the answer in the cell B2 is a date or a percentage, and ` +
-		`is read as "0.4": make such cells texts in Excel, to have read what it shows`, "D": ""} {
+	for column, want := range map[string]string{"B": `in.xlsx: the cell B2 is a date or a percentage, and is ` +
+		`read as 0.4, the answer: make such cells texts in Excel, to have read what it shows`, "D": ""} {
 		data := workbookOf(t, func(f *excelize.File) error {
 			percent, err := f.NewStyle(&excelize.Style{NumFmt: 9})
 			return errors.Join(err, f.SetCellValue("Sheet1", "D1", "done"), f.SetCellValue("Sheet1", column+"2", 0.4),

@@ -26,9 +26,12 @@ var synonyms = [][]string{
 	{"reference", "gold", "ground truth", "target"},
 }
 
-// compared are columns, in plain form, of texts that others are compared with. In some files they hold the answer: they
-// are named and not taken.
-var compared = []string{"reference", "gold", "groundtruth", "target"}
+// compared are columns, in plain form, of texts that others are compared with. In some files they hold what offered
+// names: they are named and not taken.
+var (
+	compared = []string{"reference", "gold", "groundtruth", "target"}
+	offered  = map[string][]string{"answer": compared}
+)
 
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
@@ -93,7 +96,7 @@ func (r *Reader) noteOther(row *Row, taken map[string]bool) {
 func (r *Reader) noteMissing(field string, row *Row) bool {
 	follows, hint := "", "COLUMN names one"
 	for _, c := range row.Columns() {
-		if field == "answer" && slices.Contains(compared, plainName(c)) {
+		if slices.Contains(offered[field], plainName(c)) {
 			hint = c + " takes it from that column"
 		}
 	}

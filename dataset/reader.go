@@ -160,7 +160,7 @@ type record struct {
 	raw     []byte            // as it stands in the file; nil where that is no text
 	err     error             // why it is no row
 	header  string            // of a sheet: where its columns are named
-	shown   map[string]string // of a sheet: cells that Excel shows as a date or a percentage, by column
+	shown   map[string]string // of a sheet: cells so far that Excel shows otherwise than they are read, by column
 }
 
 // records is one format's reader. An error ends it, and does not have the file's name.
@@ -188,7 +188,7 @@ type Reader struct {
 	optional map[string]bool   // fields that a row may lack
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
-	shown    string            // a note on the first cell of a field that Excel shows otherwise
+	shown    map[string]string // record.shown of the last row
 	byRecord []string          // fields and their columns, as Options.Recorded has them
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
 	began    bool
@@ -292,8 +292,12 @@ func (r *Reader) Notes() []string {
 	if len(r.said) > 0 { // what was assumed about columns, on one line
 		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))
 	}
-	if r.shown != "" {
-		notes = append(notes, r.file+": "+r.shown)
+	for _, field := range r.fields {
+		if cell := r.shown[r.column[field]]; cell != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s, the %s: make such cells texts in Excel, to have read what it shows",
+				r.file, cell, field))
+			break
+		}
 	}
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
@@ -357,13 +361,10 @@ func (r *Reader) makeRow(rec record) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.shown = rec.shown
 	for i, field := range r.fields {
 		if row.Values[i], err = r.fieldText(row, field); err != nil {
 			return nil, err
-		}
-		if cell := rec.shown[r.column[field]]; cell != "" && r.shown == "" && row.Values[i] != "" {
-			r.shown = fmt.Sprintf("the %s in the cell %s is a date or a percentage, and is read as %q: make such cells texts "+
-				"in Excel, to have read what it shows", field, cell, words.First(row.Values[i], longestWord))
 		}
 	}
 	return row, errors.Join(r.watchLikelyIDs(row), r.setID(row))

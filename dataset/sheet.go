@@ -26,6 +26,7 @@ type sheet struct {
 	flat   *flatHeader
 	ahead  []sheetRow // read already, but not given out
 	said   []string
+	shown  map[string]string // by column: what is said of its first cell that Excel shows otherwise than it is read
 }
 
 // sheetRow is a row of a sheet, or why there is none.
@@ -37,7 +38,7 @@ type sheetRow struct {
 
 func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
-	s := &sheet{}
+	s := &sheet{shown: map[string]string{}}
 	if o.SheetOfOne && errors.Is(err, xlsx.ErrNoSheet) {
 		s.said = append(s.said, fmt.Sprintf("it has no sheet %q, and is read without", o.Sheet))
 		in, err = xlsx.NewReader(r, size, xlsx.Options{TempDir: o.TempDir, Max: o.maxRecord()})
@@ -134,7 +135,7 @@ func (s *sheet) next() (record, error) {
 	row := s.peek(0)
 	s.ahead = s.ahead[1:]
 	values := make([]any, len(s.header))
-	rec := record{place: row.number, header: s.place}
+	rec := record{place: row.number, header: s.place, shown: s.shown}
 	var fault error
 	if bad := (*xlsx.RowError)(nil); errors.As(row.err, &bad) {
 		fault = bad.Err
@@ -150,8 +151,9 @@ func (s *sheet) next() (record, error) {
 			fault = c.Err
 		case named:
 			values[i] = c.Value
-			if c.Shown {
-				rec.addShown(s.flat.names[i], xlsx.CellName(c.Column, row.number))
+			if name := s.flat.names[i]; c.Shown && c.Value != nil && s.shown[name] == "" {
+				s.shown[name] = fmt.Sprintf("the cell %s is a date or a percentage, and is read as %s",
+					xlsx.CellName(c.Column, row.number), c.Value)
 			}
 			s.merged += min(c.Merged, 1)
 		case c.Value != nil && c.Value != "":
@@ -167,14 +169,6 @@ func (s *sheet) next() (record, error) {
 		rec.raw, rec.err = s.raw(values), fault
 	}
 	return rec, nil
-}
-
-// addShown adds a cell that Excel shows otherwise than it is read.
-func (rec *record) addShown(column, cell string) {
-	if rec.shown == nil {
-		rec.shown = map[string]string{}
-	}
-	rec.shown[column] = cell
 }
 
 // raw is a row that cannot be read, as far as it can.
