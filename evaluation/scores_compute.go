@@ -116,25 +116,30 @@ func (data *scoreData) chooseRows(d int) (rows []int) {
 
 func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
 	s := scoreSubject{group: selectRows(data.group, data.chosen[d])}
-	x, y := selectRows(set.values[d], data.chosen[d]), data.humanScores(d)
+	x, y := selectRows(set.values[d], data.chosen[d]), data.humanScores(d, data.chosen[d])
 	for i := range x {
 		s.low = append(s.low, y[i] <= data.o.Low)
 		s.over = append(s.over, y[i] <= data.o.Low && x[i] >= data.o.High)
 	}
 	s.pairs = stats.NewPairs(x, y, s.group)
-	systems := selectRows(data.system, data.chosen[d])
+	named := slices.DeleteFunc(slices.Clone(data.chosen[d]), func(i int) bool { return data.system[i] == noSystem })
+	systems := selectRows(data.system, named)
 	if len(slices.Compact(slices.Sorted(slices.Values(systems)))) >= fewestSystems {
-		s.means = stats.NewMeans(x, y, systems, data.systems, s.group)
+		s.means = stats.NewMeans(selectRows(set.values[d], named), data.humanScores(d, named), systems, data.systems,
+			selectRows(data.group, named))
 	}
 	return s
 }
 
+// noSystem is in the place of the number of a row's system where it names none.
+const noSystem = -1
+
 // fewestSystems are those whose means have a correlation: of two it is always 1 or -1.
 const fewestSystems = 3
 
-func (data *scoreData) humanScores(d int) []float64 {
-	out := make([]float64, len(data.chosen[d]))
-	for j, i := range data.chosen[d] {
+func (data *scoreData) humanScores(d int, rows []int) []float64 {
+	out := make([]float64, len(rows))
+	for j, i := range rows {
 		out[j] = data.rows[i].human[d]
 	}
 	return out
@@ -142,7 +147,7 @@ func (data *scoreData) humanScores(d int) []float64 {
 
 // describeMisfits says if human scores, or the default limits of overestimation, do not fit the dimension's scale.
 func (data *scoreData) describeMisfits(d int) (lines []string) {
-	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d)
+	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d, data.chosen[d])
 	for _, dimension := range data.o.Taxonomy.Dimensions {
 		if dimension.Key == key {
 			top = len(dimension.Criteria) // they run 1, 2, 3 …
@@ -177,7 +182,7 @@ func (data *scoreData) describeConstants(d int) (lines []string) {
 				"vary mean little", whose, key, value, 100*share))
 		}
 	}
-	say("human scores", data.humanScores(d))
+	say("human scores", data.humanScores(d, data.chosen[d]))
 	for _, set := range data.sets {
 		say("scores in "+nameFile(set.file, set.mode), selectRows(set.values[d], data.chosen[d]))
 	}
@@ -304,7 +309,7 @@ func (data *scoreData) averageLimits(of []DimensionFigures) (low, high float64) 
 // countRows counts the rows of a set in one dimension, and gives their means.
 func (data *scoreData) countRows(set *scoreSet, d int) DimensionFigures {
 	one := DimensionFigures{Dimension: data.o.Human[d].Dimension, Rows: len(data.chosen[d]),
-		Mean: meanOf(selectRows(set.values[d], data.chosen[d])), HumanMean: meanOf(data.humanScores(d))}
+		Mean: meanOf(selectRows(set.values[d], data.chosen[d])), HumanMean: meanOf(data.humanScores(d, data.chosen[d]))}
 	for i := range data.rows {
 		if math.IsNaN(data.rows[i].human[d]) {
 			continue
@@ -370,7 +375,7 @@ func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliab
 func (data *scoreData) drawScatter(format string) ([]byte, error) {
 	var panels []chart.Panel
 	for d, h := range data.o.Human {
-		p := chart.Panel{Name: h.Dimension, X: data.humanScores(d)}
+		p := chart.Panel{Name: h.Dimension, X: data.humanScores(d, data.chosen[d])}
 		for _, set := range data.sets {
 			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: selectRows(set.values[d],
 				data.chosen[d])})

@@ -202,7 +202,10 @@ func nameFile(file, mode string) string {
 func (data *scoreData) numberRows() {
 	groups, systems, used := numbering{}, numbering{}, map[int]bool{}
 	number := func(i int) {
-		data.group[i], data.system[i] = groups.numberOf(data.rows[i].group), systems.numberOf(data.rows[i].system)
+		data.group[i], data.system[i] = groups.numberOf(data.rows[i].group), noSystem
+		if name := data.rows[i].system; name != "" && name != report.Nameless {
+			data.system[i] = systems.numberOf(name)
+		}
 		used[i] = true
 	}
 	for _, rows := range data.chosen {
@@ -218,7 +221,7 @@ func (data *scoreData) numberRows() {
 			number(i)
 		}
 	}
-	data.used, data.groups, data.systems = len(used), len(groups), len(systems)
+	data.used, data.groups, data.systems = len(used), len(groups), max(1, len(systems))
 }
 
 // describeFewGroups says which dimensions rest on fewer groups than all figures together, and on few.

@@ -42,7 +42,7 @@ func (s *Stats) contrast() {
 		s.leastGroups = min(FewGroups, (most+1)/2)
 	}
 	for i := range s.Systems {
-		s.Systems[i].few = s.Systems[i].cells[first].sums.Groups < s.leastGroups || s.Systems[i].Name == nameless
+		s.Systems[i].few = s.Systems[i].cells[first].sums.Groups < s.leastGroups || s.Systems[i].Name == Nameless
 	}
 	systems := s.compared()
 	s.few = len(s.named()) - len(systems)
@@ -67,9 +67,12 @@ func (s *Stats) compared() []int {
 	return systems
 }
 
+// Nameless stands for the systems of rows that name none.
+const Nameless = "(none)"
+
 // named are the systems that have a name, the best first.
 func (s *Stats) named() []int {
-	return slicesWithout(s.order(), func(i int) bool { return s.Systems[i].Name == nameless })
+	return slicesWithout(s.order(), func(i int) bool { return s.Systems[i].Name == Nameless })
 }
 
 // isClean tells whether a difference is that of rows without an error, whose p stands by itself.

@@ -115,17 +115,14 @@ func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) 
 	raw, ok := row.Find(cmp.Or(by, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
-		return cmp.Or(dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), nameless), true, nil
+		return cmp.Or(dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), Nameless), true, nil
 	case ok:
-		return nameless, true, nil
+		return Nameless, true, nil
 	case by == "":
 		return "", false, nil
 	}
-	return "", false, fmt.Errorf("%w; --by %s tells files apart", NoColumn("--by", row, by), ByFile)
+	return "", false, NoColumn("--by", row, by)
 }
-
-// nameless stands for the systems of rows that name none.
-const nameless = "(none)"
 
 // Kinds of columns.
 const (
@@ -232,14 +229,17 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 		return "", nil
 	}
 	name, known, err := SystemOf(row, t.o.By)
-	if err != nil || known {
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w; --by %s tells files apart", err, ByFile)
+	case known:
 		t.named, t.namedIn = true, file
-		return name, err
+	case t.namedIn == file: // a row that lacks what those before it have
+		name = Nameless
+	default:
+		name = file
 	}
-	if t.namedIn == file { // a row that lacks what those before it have
-		return nameless, nil
-	}
-	return file, nil
+	return name, nil
 }
 
 // systemKind says for the report what the systems are: a column, ByFile, or "" for one of all rows.

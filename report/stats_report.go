@@ -289,7 +289,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	case kindIssue:
 		notes = s.otherIssues()
 	}
-	if i := slices.IndexFunc(s.Systems, func(sys SystemStats) bool { return sys.Name == nameless }); i >= 0 {
+	if i := slices.IndexFunc(s.Systems, func(sys SystemStats) bool { return sys.Name == Nameless }); i >= 0 {
 		notes = append(notes, fmt.Sprintf("%s no %s: not compared with others",
 			words.Plural(s.Systems[i].Rows, "row has", "rows have"), s.systemTitle()))
 	}

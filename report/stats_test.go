@@ -64,7 +64,7 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 // A system of hardly any groups and rows without a system are not the best, nor what the best is compared with.
 func TestBestOfNamed(t *testing.T) {
 	_, toy := readWitness(t)
-	s := statsOf(t, toy, []string{nameless, "typo", "good", "bad"}, func(i int) int { return []int{15, 1, 15, 15}[i] },
+	s := statsOf(t, toy, []string{Nameless, "typo", "good", "bad"}, func(i int) int { return []int{15, 1, 15, 15}[i] },
 		func(i, _ int, label string) bool { return label == "Vague" && i == 3 })
 	if d := s.Differences[0]; d.System != "good" || d.Than != "bad" || s.few != 1 {
 		t.Errorf("%d systems of few groups, %+v", s.few, d)

@@ -139,13 +139,18 @@ func (t *Tagged) findForeign(err error) error {
 	return t.unfit(place, line.Diagnosis.Taxonomy)
 }
 
+// UntaggedError says that no row of the files is tagged.
+type UntaggedError struct{ text string }
+
+func (e *UntaggedError) Error() string { return e.text }
+
 // NothingToShow says why the files have no tagged row: rows is the number of chosen rows.
 func (t *Tagged) NothingToShow(rows int) error {
 	files := t.FileNames()
 	switch {
 	case rows > 0:
-		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files,
-			words.Plural(rows, "row", "rows"), t.files[0])
+		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT",
+			files, words.Plural(rows, "row", "rows"), t.files[0])}
 	case len(t.faults) > 0:
 		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, t.faults[0])
 	case len(t.Where) > 0:

@@ -159,7 +159,7 @@ func (t *Tally) test() error {
 	switch {
 	case !t.o.Tests:
 		return nil
-	case len(s.Systems) < 2:
+	case len(s.named()) < 2:
 		return OptionErrorf("--tests: there is one system; say with --by COLUMN what tells systems apart, or give more files")
 	case len(s.Systems) > MostTested:
 		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
