@@ -116,13 +116,19 @@ func (m *merging) gather(files []string) (all []review.Answer, faults []*review.
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, &OptionError{err}
 		}
-		if reviewer == "" && strings.HasPrefix(filepath.Base(filepath.Dir(path)), review.ConflictsStem) {
+		if reviewer == "" && m.isConflicts(path) {
 			reviewer = review.Account() // who decides where reviewers differ, as on the page
 		}
 		answers, err := exchange.Read(path, m.f, reviewer)
 		all, faults = append(all, answers...), append(faults, review.FaultsOf(path, err)...)
 	}
 	return all, faults, nil
+}
+
+// isConflicts tells whether a file is in one of the batch's folders of what reviewers differ on.
+func (m *merging) isConflicts(path string) bool {
+	dir := filepath.Dir(path)
+	return strings.HasPrefix(filepath.Base(dir), review.ConflictsStem) && dataset.SameFile(filepath.Dir(dir), m.f.Dir)
 }
 
 func fileThere(path string) bool {

@@ -129,8 +129,7 @@ func (l *lineFile) add(line []byte) error {
 func (l *lineFile) checkPlace() error {
 	same, err := isAt(l.file, l.path)
 	if err == nil && !same {
-		return fmt.Errorf("%s is there no more: what it belongs to was taken back since; end this, and start it again",
-			l.path)
+		return fmt.Errorf("%s is there no more (undo moves what a step made): end this, and start it again", l.path)
 	}
 	return err
 }

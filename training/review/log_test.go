@@ -267,7 +267,7 @@ func TestLogTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{"an answer": l.Add(answer("B001-0002", "Vague")), "its end": l.Close()} {
-		if err == nil || !strings.Contains(err.Error(), "was taken back since") {
+		if err == nil || !strings.Contains(err.Error(), "is there no more") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
