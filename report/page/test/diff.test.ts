@@ -27,6 +27,17 @@ test("the page says of two runs what erreval diff says", async () => {
   });
 });
 
+test("runs without ids of their own are paired by their inputs", async () => {
+  const data = readData();
+  const run = { name: "", command: "", rows: 2, rejected: 0, facts: [] };
+  const of = (text_ids: boolean) => new LocalSource({
+    catalog: { ...data.catalog, runs: [{ ...run, name: "a", text_ids }, { ...run, name: "b" }], measures: [], rows: 4,
+      facets: [{ key: "run", title: "Run", multi: false, values: [{ name: "a" }, { name: "b" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }] }] },
+    rows: { run: [0, 0, 1, 1], id: ["1", "2", "2", "3"], group: [0, 1, 0, 1], input: [0, 1, 0, 1], facets: { run: [[0], [0], [1], [1]], label: [[0], [0], [0], [0]] }, measures: {}, records: [] },
+  }).pairs({ a: { facet: "run", value: "a" }, b: { facet: "run", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 });
+  expect([(await of(true)).pairs, (await of(false)).pairs]).toEqual([2, 1]); // else only the two rows "2" are a pair
+});
+
 test("a share is of the rows that were judged for the error", async () => {
   const facets = [
     { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] },
