@@ -41,9 +41,9 @@ export interface Asked<T> {
  */
 export function useAsk<T>(what: string, part: unknown, ask: (source: Source, signal: AbortSignal) => Promise<T>): Asked<T> {
   const { source } = usePage();
-  const key = `${what} ${JSON.stringify(part)}`;
-  const [answer, setAnswer] = useState<{ what: string; key: string; data?: T; error?: string }>({ what: "", key: "" });
   const [again, setAgain] = useState(0);
+  const key = `${what} ${JSON.stringify(part)} ${again}`;
+  const [answer, setAnswer] = useState<{ what: string; key: string; data?: T; error?: string }>({ what: "", key: "" });
   const latest = useRef(ask);
   latest.current = ask;
   useEffect(() => {
@@ -53,7 +53,7 @@ export function useAsk<T>(what: string, part: unknown, ask: (source: Source, sig
       (e: unknown) => control.signal.aborted || setAnswer({ what, key, error: e instanceof Error ? e.message : String(e) }),
     );
     return () => control.abort();
-  }, [source, key, again]);
+  }, [source, key]);
   useEffect(() => {
     const retry = () => setAgain((n) => n + 1);
     addEventListener("erreval-retry", retry);
