@@ -50,15 +50,24 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	var reviewers []string
-	if names := ctx.String("reviewer"); names != "" {
-		for name := range strings.SplitSeq(names, ",") {
-			reviewers = append(reviewers, strings.TrimSpace(name))
+	return exportBatch(e, w, refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
+		Proposals: ctx.String("proposals"), Reviewers: reviewersOf(ctx), Dir: ctx.String("output"),
+		Overwrite: ctx.Bool("overwrite")})
+}
+
+// reviewersOf are the names in --reviewer; nil where it was not given.
+func reviewersOf(ctx *cli.Context) (names []string) {
+	if given := ctx.String("reviewer"); given != "" {
+		for name := range strings.SplitSeq(given, ",") {
+			names = append(names, strings.TrimSpace(name))
 		}
 	}
-	files, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
-		Proposals: ctx.String("proposals"), Reviewers: reviewers, Dir: ctx.String("output"),
-		Overwrite: ctx.Bool("overwrite")})
+	return names
+}
+
+// exportBatch writes a batch for reviewers, and says where, and how it comes back.
+func exportBatch(e *env, w *refine.Workspace, o refine.ExportOptions) error {
+	files, err := w.Export(o)
 	if e.Quiet {
 		return err
 	}
@@ -67,8 +76,8 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	}
 	if err == nil {
 		back := "NAME=FILE"
-		if reviewers != nil {
-			back = strings.TrimSpace(strings.Repeat("FILE ", len(reviewers)))
+		if o.Reviewers != nil {
+			back = strings.TrimSpace(strings.Repeat("FILE ", len(o.Reviewers)))
 		}
 		fmt.Fprintf(run.Guard(e.Out), "next: erreval refine merge %s %s, once they are filled in\n", words.Quote(w.Dir), back)
 	}

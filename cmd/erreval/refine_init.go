@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
@@ -20,6 +21,9 @@ func refineInitCommand(e *env) *cli.Command {
 		Name: "init", Usage: "make a workspace of unlabelled rows, and of labelled ones if there are any", ArgsUsage: "DIR",
 		Description: `Rows of any format that identify reads. Labelled rows are divided into training and development rows:
    erreval refine init work --pool questions.csv --train labelled.jsonl --dev-share 0.2
+
+No labelled rows, and the first batch at once, a workbook for each of two people:
+   erreval refine init work --pool questions.csv --size 50 --reviewer anna,ben
 
 Development rows of your own, and a taxonomy of your own:
    erreval refine init work --pool pool.jsonl --train start.jsonl --dev dev.jsonl --taxonomy mine.yaml \
@@ -44,6 +48,8 @@ a labelled file without such a column is read by the field's own name.`,
 					"it fits the taxonomy). For another taxonomy question-generation or instruction-following has " +
 					"training begin with the encoder of that model; default is the latter"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
+			&cli.IntFlag{Name: "size", Usage: "choose the first batch too, as refine select does: `N` rows"},
+			reviewersFlag(),
 			jsonFlag()),
 		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
 	}
@@ -64,23 +70,40 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	}
 	dir := ctx.Args().First()
 	made, err := refine.Init(ctx.Context, dir, *o)
-	if errors.Is(err, refine.ErrMade) {
+	first := ctx.IsSet("size") || ctx.IsSet("reviewer")
+	switch {
+	case errors.Is(err, refine.ErrMade):
 		e.Warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
-		return nil
-	}
-	if err != nil {
+		made, err = &refine.Made{}, nil
+	case err != nil:
 		return err
+	default:
+		for _, warning := range made.Warnings() {
+			fmt.Fprintf(e.Err, "warning: %s\n", warning)
+		}
+		if first {
+			made.Next = ""
+		}
+		if !e.Quiet || ctx.Bool("json") {
+			err = printResult(ctx, e, made)
+		}
 	}
-	for _, warning := range made.Warnings() {
-		fmt.Fprintf(e.Err, "warning: %s\n", warning)
-	}
-	if !e.Quiet || ctx.Bool("json") {
-		err = printResult(ctx, e, made)
+	if first && err == nil {
+		err = chooseFirst(ctx, e, dir)
 	}
 	if made.Rejected > made.Duplicates && err == nil { // the warnings say it
 		err = exit.With(exit.Incomplete, nil)
 	}
 	return err
+}
+
+// chooseFirst chooses the first batch of a workspace that was just made; a line that was interrupted goes on here.
+func chooseFirst(ctx *cli.Context, e *env, dir string) error {
+	w, err := openWorkspaceAt(dir)
+	if err != nil {
+		return err
+	}
+	return chooseBatch(ctx, e, w, selectWith(ctx, e, w, tagging.LocalOptions{}))
 }
 
 func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {

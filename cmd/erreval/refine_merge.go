@@ -27,9 +27,8 @@ Rows that were marked on the page of erreval serve, whether they are in a batch 
 
 Nothing is merged while anything is wrong: each fault is named with its place, and all are kept in
 merge.rejected.jsonl in the batch's folder. Rows that reviewers answered differently stay out until somebody decides,
-on a page of these rows or in their workbook (a skip leaves a row out for good); then the same line merges them:
-   erreval refine review work B001 --conflicts --reviewer cleo
-   erreval refine merge work
+on a page of these rows, or in their workbook (a skip leaves a row out for good):
+   erreval refine review work --conflicts
    erreval refine merge work cleo=work/batches/B001/conflicts/review.xlsx`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.BoolFlag{Name: "partial", Usage: "leave out rows that nobody answered; they can be merged later"},
@@ -75,8 +74,13 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 		}
 		return printResult(ctx, e, merged)
 	}
-	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: files,
-		Partial: ctx.Bool("partial"), Command: e.typedLine()})
+	return mergeBatch(ctx, e, w, refine.MergeOptions{Batch: ctx.String("batch"), Files: files, Partial: ctx.Bool("partial")})
+}
+
+// mergeBatch merges the answers to a batch, and says what came of it.
+func mergeBatch(ctx *cli.Context, e *env, w *refine.Workspace, o refine.MergeOptions) error {
+	o.Command = e.typedLine()
+	merged, err := w.Merge(o)
 	if err != nil {
 		return err
 	}
@@ -87,7 +91,7 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err := printResult(ctx, e, merged); err != nil || len(merged.Conflicts) == 0 {
 		return err
 	}
-	err = fmt.Errorf("%s: reviewers differ on %s; decide %s; then merge again, a workbook as NAME=FILE", merged.Batch,
+	err = fmt.Errorf("%s: reviewers differ on %s; decide %s", merged.Batch,
 		words.Plural(len(merged.Conflicts), "row", "rows"), merged.Deciding.Places())
 	return exit.With(exit.Incomplete, err)
 }

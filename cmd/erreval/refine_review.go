@@ -10,6 +10,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
 )
@@ -25,10 +26,10 @@ line goes on with it:
 On a machine without a browser, through a tunnel made with: ssh -L 8123:127.0.0.1:8123 MACHINE
    erreval refine review work --port 8123 --no-open
 
-What reviewers of a merged batch differ on, with what each of them said, to be decided:
-   erreval refine review work B001 --conflicts --reviewer cleo
+Then: erreval refine merge work
 
-Then: erreval refine merge work`,
+What reviewers of a merged batch differ on, with what each of them said, to be decided; the end merges it:
+   erreval refine review work --conflicts`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "reviewer",
 				Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
@@ -44,7 +45,7 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	if port < 0 || port > 65535 {
 		return exit.Usagef("--port %d: it is within 1 and 65535, or 0 for any that is free", port)
 	}
-	r, err := reviewOf(ctx)
+	w, r, err := reviewOf(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,22 +67,25 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	if err := errors.Join(p.Serve(ctx.Context, l), p.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(e.Out, p.Ended())
-	return err
+	fmt.Fprintln(run.Guard(e.Out), p.Ended())
+	if r.Batch.Decides && p.Done() {
+		return mergeBatch(ctx, e, w, refine.MergeOptions{Batch: r.Batch.ID})
+	}
+	return nil
 }
 
 // reviewOf is what the command line asks for.
-func reviewOf(ctx *cli.Context) (*page.Review, error) {
+func reviewOf(ctx *cli.Context) (w *refine.Workspace, r *page.Review, err error) {
 	if err := wantArgs(ctx, 1, 2, "the folder of a workspace, and the batch's id"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	w, err := openWorkspaceAt(ctx.Args().First())
-	if err != nil {
-		return nil, err
+	if w, err = openWorkspaceAt(ctx.Args().First()); err != nil {
+		return nil, nil, err
 	}
 	name, given := ctx.String("batch"), ctx.Args().Get(1)
 	if name != "" && given != "" && name != given {
-		return nil, exit.Usagef("the batch is %s, or --batch %s? Give one", given, name)
+		return nil, nil, exit.Usagef("the batch is %s, or --batch %s? Give one", given, name)
 	}
-	return w.Review(cmp.Or(given, name), cmp.Or(ctx.String("reviewer"), review.Account()), ctx.Bool("conflicts"))
+	r, err = w.Review(cmp.Or(given, name), cmp.Or(ctx.String("reviewer"), review.Account()), ctx.Bool("conflicts"))
+	return w, r, err
 }

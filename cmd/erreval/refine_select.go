@@ -18,8 +18,8 @@ func refineSelectCommand(e *env) *cli.Command {
 		Name: "select", Usage: "choose the rows of the pool that are worth a person's time: a frozen batch", ArgsUsage: "DIR",
 		Description: `Tags the pool with the model in use, and its verifier if it has one, then freezes a batch for review, beside
 rows that are sure enough to be added without a person. refine.yaml (select:) says how; docs/refinement.md why.
-   erreval refine select work
-   erreval refine select work --size 50 --seed 7 --dry-run
+   erreval refine select work --size 50 --reviewer anna,ben
+   erreval refine select work --seed 7 --dry-run
 
 Why a row was chosen, or what kept it out:
    erreval refine select work --explain q17
@@ -29,7 +29,7 @@ A pool that was tagged elsewhere, by parts or on a GPU:
      --model work/iterations/01/model --verifier work/iterations/01/verifier
    erreval refine select work --pool tagged.jsonl`,
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},
+			sizeFlag(), reviewersFlag(),
 			&cli.Int64Flag{Name: "seed", Value: 1, Usage: "`SEED`: the same one chooses the same rows"},
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of rows that erreval identify tagged, instead of the workspace's pool"},
 			&cli.StringFlag{Name: "only", Usage: "choose among the pool's rows whose ids are in `FILE` alone, as the page of a " +
@@ -60,31 +60,54 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 		}
 		return printResult(ctx, e, why)
 	}
-	chosen, err := w.Select(ctx.Context, o)
-	var waiting *refine.WaitingError
-	if errors.As(err, &waiting) {
-		e.Warn("%v", waiting)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return printResult(ctx, e, chosen)
+	return chooseBatch(ctx, e, w, o)
 }
 
-func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.SelectOptions, err error) {
-	o = refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: ctx.Int64("seed"), Pool: ctx.String("pool"),
-		Only: ctx.String("only"), Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(),
-		Warn: e.Warn}
+func sizeFlag() cli.Flag {
+	return &cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"}
+}
+
+func reviewersFlag() cli.Flag {
+	return &cli.StringFlag{Name: "reviewer", Usage: "`NAME[,NAME]`: write each a workbook of the batch, as refine export does"}
+}
+
+// chooseBatch chooses a batch, and writes it for the reviewers of --reviewer.
+func chooseBatch(ctx *cli.Context, e *env, w *refine.Workspace, o refine.SelectOptions) error {
+	reviewers := reviewersOf(ctx)
+	if reviewers != nil && (o.DryRun || ctx.Bool("json")) {
+		return exit.Usagef("--reviewer writes workbooks; leave out --dry-run and --json")
+	}
+	chosen, err := w.Select(ctx.Context, o)
+	var waiting *refine.WaitingError
+	if err == nil {
+		chosen.HandedOut = reviewers != nil
+		err = printResult(ctx, e, chosen)
+	} else if errors.As(err, &waiting) {
+		e.Warn("%v", waiting)
+		err = nil
+	}
+	if err != nil || reviewers == nil {
+		return err
+	}
+	return exportBatch(e, w, refine.ExportOptions{Reviewers: reviewers})
+}
+
+func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (refine.SelectOptions, error) {
+	on, err := readLocalOptions(ctx)
+	o := selectWith(ctx, e, w, on)
+	o.Seed, o.Pool, o.Only, o.Mistakes = ctx.Int64("seed"), ctx.String("pool"), ctx.String("only"), ctx.String("mistakes")
+	o.DryRun = ctx.Bool("dry-run")
 	for _, file := range []string{o.Pool, o.Only, o.Mistakes} {
 		if file != "" {
 			err = errors.Join(err, run.CheckInputs([]string{file}))
 		}
 	}
-	on, localErr := readLocalOptions(ctx)
-	if err = errors.Join(err, localErr); err != nil {
-		return o, err
-	}
+	return o, err
+}
+
+// selectWith are the options of a batch of the workspace's own pool, which a model on tags.
+func selectWith(ctx *cli.Context, e *env, w *refine.Workspace, on tagging.LocalOptions) refine.SelectOptions {
+	o := refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: 1, Command: e.typedLine(), Warn: e.Warn}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
 		silent := e.silent()
 		// init has said what the pool was made of
@@ -109,5 +132,5 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 		}
 		return m.Manifest.ID(), m.Manifest.Thresholds, nil
 	}
-	return o, err
+	return o
 }

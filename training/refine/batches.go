@@ -63,12 +63,22 @@ func (w *Workspace) reviewConfig() (review.Config, error) {
 }
 
 // Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged;
-// with conflicts only what its reviewers differ on, to be decided. It is an error if there is no such row, or if nobody
-// named a batch and none has items left. The other errors are those of OpenBatch, and an *OptionError for wrong
+// with conflicts only what its reviewers differ on, to be decided, for "" of the first batch that has such rows. It is an
+// error if there is no such row, or if nobody named a batch and none has items left. The other errors are those of OpenBatch, and an *OptionError for wrong
 // settings or a reviewer without a usable name.
 func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review, error) {
 	if err := review.CheckReviewer(reviewer); err != nil {
 		return nil, optionErrorf("--reviewer: %w", err)
+	}
+	asked := name
+	if conflicts && name == "" {
+		s := &Status{}
+		if err := w.lookAtBatches(s); err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {
+			name = s.Batches[at].ID
+		}
 	}
 	f, err := w.OpenBatch(name)
 	if err != nil {
@@ -93,8 +103,7 @@ func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review,
 	switch {
 	case err != nil:
 	case conflicts && len(earlier.Conflicts) == 0:
-		err = fmt.Errorf("%s has no row that waits for a decision between reviewers; erreval refine status %s names the "+
-			"batch that has", f.ID, words.Quote(w.Dir))
+		err = fmt.Errorf("%s has no row that waits for a decision between reviewers", cmp.Or(asked, w.Dir))
 	case conflicts:
 		r.Batch = f.Differing(earlier)
 	case name == "" && earlier.Number > 0 && earlier.Open == 0:

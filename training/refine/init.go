@@ -55,8 +55,9 @@ type Made struct {
 	Renamed  int     `json:"renamed"`
 	Examples []error `json:"-"` // of what was rejected and is no duplicate, the first ones
 
-	dir, taxonomy, next string // for Text
-	duplicate           string // the first one, in a sentence
+	Next          string `json:"-"` // the step of refine that Text says comes next; "" says none
+	dir, taxonomy string
+	duplicate     string // the first one, in a sentence
 }
 
 // DefaultGroup is what rows of a taxonomy share: the field it marks with "group", else the last of several fields,
@@ -119,7 +120,7 @@ func Init(ctx context.Context, dir string, o InitOptions) (made *Made, err error
 	}
 	defer func() { err = errors.Join(err, folder.Discard()) }()
 	b := &builder{ctx: ctx, o: o, dir: folder.Dir,
-		made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID(), next: "status"},
+		made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID(), Next: "status"},
 		seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = folder.Publish(false)
@@ -203,7 +204,7 @@ func (b *builder) build() (*Made, error) {
 		return nil, err
 	}
 	if b.made.Train == 0 && b.o.Start != StartNone { // there is one thing to do
-		b.made.next = "select"
+		b.made.Next = "select"
 	}
 	return &b.made, b.texts()
 }

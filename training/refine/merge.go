@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -34,8 +35,10 @@ type Merged struct {
 	Deciding Deciding `json:"-"` // of the items on which reviewers differ
 	Exported Exported `json:"-"`
 
-	labels string // in words
-	next   string // the command that shows what came of it
+	labels         string // in words
+	report         string // the command that shows all of it
+	chosen, random review.Hits
+	again          bool // Agreement is that of the merge before
 }
 
 // merging is one run of Merge.
@@ -77,7 +80,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if len(faults) > 0 {
 		return nil, m.reject(faults)
 	}
-	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier), next: "erreval refine report " + words.Quote(w.Dir)}
+	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier), report: "erreval refine report " + words.Quote(w.Dir)}
 	labels := map[string][]string{}
 	for _, d := range m.out.Decisions {
 		labels[d.Item.TextSHA256] = d.Labels
@@ -91,6 +94,11 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		}
 	}
 	merged.labels = labelWords(merged.Labels, w.Taxonomy)
+	merged.again = reflect.DeepEqual(merged.Agreement, earlier.Agreement)
+	if earlier, err = m.f.Earlier(); err != nil {
+		return nil, err
+	}
+	merged.chosen, merged.random = m.f.Hits(earlier)
 	if len(merged.Conflicts) > 0 {
 		number := merged.Number
 		if !merged.New {
@@ -293,14 +301,26 @@ func (m *Merged) Text(w io.Writer) error {
 			}
 		}
 	}
-	if err := out.Text(w); err != nil || m.Agreement == nil {
+	if len(m.Conflicts) == 0 && m.chosen.Rows+m.random.Rows > 0 {
+		out.Add("the model", "had found just what was decided in %s (%s shows all batches)", hitWords(m.chosen, m.random), m.report)
+	}
+	if err := out.Text(w); err != nil || m.Agreement == nil || m.New && m.again {
 		return err
 	}
 	fmt.Fprintln(w)
-	err := m.Agreement.Text(w)
-	if len(m.Conflicts) == 0 {
-		_, nextErr := fmt.Fprintf(w, "\nnext: %s, which says in how many rows the model had found what was decided\n", m.next)
-		err = errors.Join(err, nextErr)
+	return m.Agreement.Text(w)
+}
+
+// hitWords are "3 of 10 rows that were chosen, and 2 of 2 of the random slice".
+func hitWords(chosen, random review.Hits) string {
+	var parts []string
+	for _, of := range []struct {
+		review.Hits
+		what string
+	}{{chosen, "chosen rows"}, {random, "rows of the random slice"}} {
+		if of.Rows > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d %s", of.Same, of.Rows, of.what))
+		}
 	}
-	return err
+	return strings.Join(parts, " and ")
 }

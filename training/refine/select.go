@@ -55,7 +55,7 @@ type WaitingError struct {
 }
 
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("%s waits for its answers, and nothing was changed; review it (erreval refine review), "+
+	return fmt.Sprintf("%s waits for its answers, and no other batch was chosen; review it (erreval refine review), "+
 		"merge it (erreval refine merge), or take it back with: erreval refine undo %s",
 		e.Batch, words.Quote(e.Dir))
 }
@@ -223,7 +223,8 @@ type Selected struct {
 	Batch string `json:"batch"` // "" where nothing was frozen
 	*selection.Summary
 
-	w *Workspace
+	HandedOut bool `json:"-"` // Text is short, and does not say how reviewers get it
+	w         *Workspace
 }
 
 // Text writes what was chosen, from what, and what comes next.
@@ -236,8 +237,10 @@ func (s *Selected) Text(w io.Writer) error {
 	}
 	out.Add("chosen from", "%s", s.Pool.Text())
 	out.Add("review", "%s", s.Review())
-	out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
-	out.Add("spread", "%s", s.Spread())
+	if !s.HandedOut {
+		out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
+		out.Add("spread", "%s", s.Spread())
+	}
 	if s.Auto > 0 {
 		out.Add("automatic", "%s proposed: %s", words.Plural(s.Auto, "row", "rows"), labelWords(s.AutoLabels, s.w.Taxonomy))
 	}
@@ -246,7 +249,7 @@ func (s *Selected) Text(w io.Writer) error {
 			"without a person",
 			words.Plural(n, "row is", "rows are"))
 	}
-	if s.Batch != "" {
+	if s.Batch != "" && !s.HandedOut {
 		dir := words.Quote(s.w.Dir)
 		out.Add("next", "in the browser: erreval refine review %s; or a workbook each: erreval refine export %[1]s "+
 			"--reviewer NAME,NAME", dir)

@@ -86,7 +86,7 @@ func (d Deciding) Places() string {
 	if d.File == "" {
 		return "with: " + d.Page
 	}
-	return fmt.Sprintf("with: %s, or in %s", d.Page, words.Quote(d.File))
+	return fmt.Sprintf("with: %s, or fill in %s and merge that", d.Page, words.Quote(d.File))
 }
 
 // IterationLine is one iteration in short.
@@ -303,7 +303,7 @@ func (w *Workspace) next(s *Status) {
 			say("merge", "all conflicts of %s are decided, and not merged yet", b.ID)
 			return
 		}
-		s.Next, s.Why = b.Page, fmt.Sprintf("reviewers differ on %s of %s: decide %s; then merge again",
+		s.Next, s.Why = b.Page, fmt.Sprintf("reviewers differ on %s of %s: decide %s",
 			words.Plural(b.Conflicts, "item", "items"), b.ID, b.Places())
 		return
 	}

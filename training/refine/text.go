@@ -230,8 +230,10 @@ func (m *Made) Text(w io.Writer) error {
 		out.Add("ids", "%s of a row in another file got one of their own: pool:ID, train:ID",
 			words.Plural(m.Renamed, "row with the id", "rows with the ids"))
 	}
-	out.Add("next", "erreval refine %s %s%s", m.next, words.Quote(m.dir),
-		map[string]string{"select": " (--size N for a batch of N rows)"}[m.next])
+	if m.Next != "" {
+		out.Add("next", "erreval refine %s %s%s", m.Next, words.Quote(m.dir),
+			map[string]string{"select": " (--size N for a batch of N rows)"}[m.Next])
+	}
 	return out.Text(w)
 }
 

@@ -233,6 +233,9 @@ func (a *Agreement) Text(w io.Writer) error {
 	}
 	line([]string{"LABEL", "ANY", "ALL", "ALPHA"}, "KAPPA")
 	for _, l := range a.Labels {
+		if l.Given == 0 {
+			continue
+		}
 		line([]string{l.Label, fmt.Sprint(l.Given), fmt.Sprint(l.Both), orDash(l.Alpha)}, orDash(l.Kappa))
 	}
 	return table.Flush()

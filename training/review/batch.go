@@ -181,6 +181,7 @@ type Frozen struct {
 	Columns  []Column   // what reviewers read of an item
 	Values   [][]string // the texts of each item, parallel to Columns
 	Decides  bool       // an answer goes before those of other reviewers: see Differing
+	Differ   []Conflict // what reviewers answered to each item, parallel to All; nil where Decides is false
 	index    map[string]int
 
 	nextMerge string // of differing rows: the file that the next merge of the batch makes; else ""

@@ -47,7 +47,7 @@ func (f *Frozen) Differing(e *Earlier) *Frozen {
 	d.Columns = append(slices.Clip(f.Columns), Column{Name: ColumnAnswered,
 		Definition: "what each reviewer answered, with the notes; they differ, and your answer decides; a skip leaves the " +
 			"row out for good"})
-	d.All, d.Values, d.index = nil, nil, map[string]int{}
+	d.All, d.Values, d.Differ, d.index = nil, nil, nil, map[string]int{}
 	for _, c := range e.Conflicts {
 		i, ok := f.index[c.ItemID]
 		if !ok {
@@ -56,6 +56,7 @@ func (f *Frozen) Differing(e *Earlier) *Frozen {
 		d.index[c.ItemID] = len(d.All)
 		d.All = append(d.All, f.All[i])
 		d.Values = append(d.Values, append(slices.Clip(f.Values[i]), said(c.ItemID, e.Answers)))
+		d.Differ = append(d.Differ, c)
 	}
 	return &d
 }

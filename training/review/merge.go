@@ -81,6 +81,7 @@ type Earlier struct {
 	Decided   map[string][]string  // item to labels, of all
 	Answers   []Answer             // that they used, with the last merge's
 	first     map[answerKey]Answer // the first ones that were no skips
+	Agreement *Agreement           // as the last merge said it
 	Marked    map[string]bool      // texts that somebody marked: what reviewers differ on is decided there
 }
 
@@ -367,6 +368,7 @@ func (f *Frozen) Earlier() (*Earlier, error) {
 	for _, m := range merges {
 		maps.Copy(e.Decided, m.Decided)
 		e.Open, e.Conflicts = len(m.Missing)+len(m.Conflicts), m.Conflicts
+		e.Agreement = m.Agreement
 	}
 	for n := range e.Number {
 		if e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, n+1, ".jsonl"))); err != nil {

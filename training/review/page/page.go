@@ -90,7 +90,16 @@ func (p *Page) Ended() string {
 	if answered+skipped < total {
 		return said + fmt.Sprintf("the same line goes on; or take what is there with: %s --partial", p.review.Next)
 	}
+	if p.review.Batch.Decides {
+		return said
+	}
 	return said + "next: " + p.review.Next
+}
+
+// Done tells whether every item has an answer, or was skipped.
+func (p *Page) Done() bool {
+	answered, skipped, total := p.Progress()
+	return answered+skipped == total
 }
 
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.

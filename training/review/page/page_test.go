@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -288,7 +289,8 @@ func TestDecisions(t *testing.T) {
 	batch := newBatch(t)
 	id := batch.All[2].ItemID
 	p := newPage(t, Review{Reviewer: "cleo", Batch: batch.Differing(&review.Earlier{Number: 1,
-		Conflicts: []review.Conflict{{ItemID: id}}, Answers: []review.Answer{{ItemID: id, Reviewer: "anna",
+		Conflicts: []review.Conflict{{ItemID: id, Answers: map[string][]string{"dan": {"Vague"}, "ben": {"No Error"},
+			"anna": {"Vague"}}}}, Answers: []review.Answer{{ItemID: id, Reviewer: "anna",
 			Labels: []string{"Vague"}, Notes: evil}, {ItemID: id, Reviewer: "ben", Labels: []string{"No Error"}}}})})
 	_, body := ask(p, "GET", "/batch", "", nil)
 	var got shownBatch
@@ -299,6 +301,13 @@ func TestDecisions(t *testing.T) {
 	if len(got.Items) != 1 || got.Fields[3].Name != review.ColumnAnswered || !slices.Equal(got.Items[0].Texts[3], said) {
 		t.Errorf("shown: %s", body)
 	}
+	if want := []choice{{"anna, dan", []string{"Vague"}}, {"ben", []string{"No Error"}}}; !got.Merges ||
+		!reflect.DeepEqual(got.Items[0].Choices, want) {
+		t.Errorf("to choose from: %+v", got.Items[0].Choices)
+	}
+	if p.Done() {
+		t.Error("done without an answer")
+	}
 	if code, body := ask(p, "POST", "/answer", vague, nil); code != 422 {
 		t.Errorf("a row that nobody differs on: %d %s", code, body)
 	}
@@ -308,7 +317,7 @@ func TestDecisions(t *testing.T) {
 	if file := saved(t, p); !strings.Contains(file, `"resolves":true`) || strings.Count(file, "\n") != 1 {
 		t.Errorf("saved: %s", file)
 	}
-	if a, s, n := p.Progress(); a != 1 || s != 0 || n != 1 {
+	if a, s, n := p.Progress(); a != 1 || s != 0 || n != 1 || !p.Done() {
 		t.Errorf("progress %d %d %d", a, s, n)
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
@@ -16,6 +17,7 @@ type shownBatch struct {
 	Reviewer string       `json:"reviewer"`
 	Task     string       `json:"task"`
 	Next     string       `json:"next"`
+	Merges   bool         `json:"merges"` // the end of the review merges what was answered
 	Types    []shownType  `json:"types"`
 	Fields   []shownField `json:"fields"`
 	Items    []shownItem  `json:"items"`
@@ -41,12 +43,34 @@ type shownItem struct {
 	Proposed      []string              `json:"proposed,omitempty"`
 	Probabilities dataset.Probabilities `json:"probabilities,omitempty"`
 	Answer        *given                `json:"answer"` // nil where there is none yet
+	Choices       []choice              `json:"choices,omitempty"`
+}
+
+// choice is what some of the reviewers answered to an item on which they differ.
+type choice struct {
+	By     string   `json:"by"` // their names
+	Labels []string `json:"labels"`
+}
+
+// choices are the different answers to an item, in the order of the names of those who gave them.
+func choices(c *review.Conflict) (all []choice) {
+	for _, name := range slices.Sorted(maps.Keys(c.Answers)) {
+		labels := c.Answers[name]
+		at := slices.IndexFunc(all, func(o choice) bool { return slices.Equal(o.Labels, labels) })
+		if at >= 0 {
+			all[at].By += ", " + name
+		} else {
+			all = append(all, choice{By: name, Labels: labels})
+		}
+	}
+	return all
 }
 
 // batch is the review as it stands.
 func (p *Page) batch() *shownBatch {
 	t := p.review.Batch.Taxonomy
-	b := &shownBatch{Batch: p.review.Batch.ID, Reviewer: p.review.Reviewer, Task: t.Title, Next: p.review.Next}
+	b := &shownBatch{Batch: p.review.Batch.ID, Reviewer: p.review.Reviewer, Task: t.Title, Next: p.review.Next,
+		Merges: p.review.Batch.Decides}
 	types := inOrder(t.Types)
 	for i, key := range keys(types) {
 		y := types[i]
@@ -59,6 +83,9 @@ func (p *Page) batch() *shownBatch {
 	for i := range p.review.Batch.All {
 		item := p.show(i)
 		item.Answer = answers[item.ID]
+		if p.review.Batch.Decides {
+			item.Choices = choices(&p.review.Batch.Differ[i])
+		}
 		b.Items = append(b.Items, item)
 	}
 	return b

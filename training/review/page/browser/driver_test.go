@@ -73,12 +73,17 @@ func builtin(t *testing.T, name string) *taxonomy.Taxonomy {
 	return tax
 }
 
-// serve starts a review of the batch; stop ends it.
-func serve(t *testing.T, dir string, tax *taxonomy.Taxonomy, r page.Review) (address string, stop func()) {
+// serve starts a review of the batch, or of the items on which reviewers differ; stop ends it.
+func serve(t *testing.T, dir string, tax *taxonomy.Taxonomy, r page.Review, differing ...review.Conflict) (address string,
+	stop func()) {
 	t.Helper()
-	var err error
-	if r.Batch, err = review.Open(dir, tax); err != nil {
+	f, err := review.Open(dir, tax)
+	if err != nil {
 		t.Fatal(err)
+	}
+	r.Batch = f
+	if len(differing) > 0 {
+		r.Batch = f.Differing(&review.Earlier{Number: 1, Conflicts: differing})
 	}
 	r.Next = "erreval refine merge work " + r.Batch.ID
 	l, err := loopback.Listen(0)

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
 )
 
@@ -149,6 +150,38 @@ func TestByKeyboard(t *testing.T) {
 		"e: Information Not Mentioned", "c: Vague"}
 	if got := answered(t, dir, "anna"); !slices.Equal(got, want) {
 		t.Errorf("at the end\n%q, want\n%q", got, want)
+	}
+	everything(t, b, address)
+}
+
+// TestDeciding: where reviewers differ a click takes what one of them said, and other labels are given as ever.
+func TestDeciding(t *testing.T) {
+	tax := builtin(t, "question-generation")
+	dir := freeze(t, tax, rows...)
+	address, _ := serve(t, dir, tax, page.Review{Reviewer: "cleo"},
+		review.Conflict{ItemID: "a", Answers: map[string][]string{"anna": {"Vague"}, "ben": {"No Error"}}},
+		review.Conflict{ItemID: "c", Answers: map[string][]string{"anna": {"Vague", "Factual Error"}, "ben": {"No Error"}}},
+		review.Conflict{ItemID: "e", Answers: map[string][]string{"anna": {"Vague"}, "ben": {"No Error"}}})
+	b := newTab(t)
+	b.open(address)
+	b.row("Row 1 of 3")
+	if got := b.text("choices"); got != "as anna: Vague\nas ben: No Error" && got != "as anna: Vague as ben: No Error" {
+		t.Errorf("to choose from: %q", got)
+	}
+	b.shoot("14-deciding")
+	b.do(chromedp.Click("#choices button:nth-child(2)"))
+	b.row("Row 2 of 3")
+	b.do(chromedp.Click("#choices button:nth-child(1)"))
+	b.row("Row 3 of 3")
+	b.press("8" + kb.Enter)
+	b.until(`!document.getElementById('end').hidden`)
+	if got := b.text("end"); !strings.Contains(got, "that merges what you decided") || strings.Contains(got, "erreval refine") {
+		t.Errorf("at the end: %s", got)
+	}
+	b.saved()
+	want := []string{"a: No Error", "c: Vague; Factual Error", "e: Factual Error"}
+	if got := answered(t, review.ConflictsDir(dir, 1), "cleo"); !slices.Equal(got, want) {
+		t.Errorf("saved\n%q, want\n%q", got, want)
 	}
 	everything(t, b, address)
 }

@@ -251,6 +251,11 @@ function drawFields(it) {
   $('fields').replaceChildren(...batch.fields.map((field, i) => element('div', { className: 'field' + (i ? '' : ' first') + (field.group ? ' shared' : '') },
     element('dt', { title: field.definition }, field.name),
     element('dd', { dir: 'auto' }, ...text(it.texts[i])))));
+  $('choices').replaceChildren(...(it.choices || []).map(({ by, labels }) => {
+    const button = element('button', { type: 'button' }, `as ${by}: ${labels.join(', ') || 'no label'}`);
+    button.addEventListener('click', () => send(labels, shown().notes, false));
+    return button;
+  }));
   for (const type of batch.types) {
     const hint = $(`hint-${type.key}`), p = (it.probabilities || {})[type.name];
     const proposed = (it.proposed || []).includes(type.name);
@@ -276,6 +281,7 @@ function drawEnd(open, skipped) {
   if (open) rest.push(`${open} without an answer: go back with ←`);
   if (skipped) rest.push(`${skipped} skipped: go through them with u`);
   $('end-text').textContent = rest.join('. ');
+  if (batch.merges) $('then').textContent = open ? 'the same line goes on with the rest.' : 'that merges what you decided.';
 }
 
 function drawLabels() {
@@ -310,6 +316,8 @@ function begin(data) {
   $('task').textContent = batch.task;
   $('who').textContent = `batch ${batch.batch} · ${batch.reviewer}`;
   $('next').textContent = batch.next;
+  $('next').hidden = batch.merges;
+  document.body.classList.toggle('brief', batch.merges); // who decides knows the labels
   drawLabels();
   drawCommands();
   $('keys').prepend(element('dt', {}, element('kbd', {}, '1'), ' …'), element('dd', {}, 'the label with this key on or off'));
