@@ -130,7 +130,7 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *ev
 	of := *o
 	of.Joined = joined
 	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
-		return labels.ReadGold(ctx, gold, read)
+		return labels.ReadGold(ctx, gold, joined.Placed(read))
 	}
 	return errors.Join(of.Read(ctx.Context, e.Process, o.paths[0], take), of.checkJoined(e))
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/run"
@@ -20,13 +17,11 @@ It can be repeated, down to what init made:
 			if err != nil {
 				return err
 			}
-			step, to, err := w.Undo()
+			undone, err := w.Undo()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(run.Guard(e.Out), "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to,
-				strings.Join(step.Made, ", "))
-			return nil
+			return undone.Text(run.Guard(e.Out))
 		},
 	}
 }

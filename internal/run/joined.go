@@ -189,6 +189,19 @@ func (j *Joined) set(row *dataset.Row) error {
 	return nil
 }
 
+// Placed gives rows that have a partner the partner's place, for whoever finds fault with the columns.
+func (j *Joined) Placed(read func() (*dataset.Row, error)) func() (*dataset.Row, error) {
+	return func() (*dataset.Row, error) {
+		row, err := read()
+		if err == nil {
+			if line := j.lines[cmp.Or(j.idOf(row), row.ID)]; line > 0 {
+				row.Source, row.Line = j.File, line
+			}
+		}
+		return row, err
+	}
+}
+
 // Rename gives rows a column under another name.
 func (j *Joined) Rename(column, as string) {
 	if j.as == nil {

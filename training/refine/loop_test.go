@@ -90,7 +90,7 @@ func TestLoop(t *testing.T) {
 	if _, err := h.Draw("svg"); err == nil {
 		t.Error("a learning curve of nothing")
 	}
-	undone, _, err := w.Undo()
+	undone, err := w.Undo()
 	if err != nil || undone.Step != StepMerge+"B001" || !slices.Contains(undone.Made, "batches/B001/merge.json") {
 		t.Errorf("%+v, %v", undone, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"github.com/erreval/erreval/internal/regularfile"
@@ -280,75 +279,6 @@ func moveIfThere(from, to string) error {
 		return err
 	}
 	return os.Rename(from, to)
-}
-
-// Undo takes the last step back: what it made goes to .undone/N. It says which step that was, and where its files are.
-// The making of the workspace itself cannot be taken back.
-func (w *Workspace) Undo() (undone Entry, to string, err error) {
-	lock, err := w.lock(syscall.LOCK_NB)
-	if err != nil {
-		return undone, "", err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := w.finish(); err != nil {
-		return undone, "", err
-	}
-	entries, err := w.Log()
-	if err != nil {
-		return undone, "", err
-	}
-	if len(entries) < 2 {
-		return undone, "", fmt.Errorf("%s: no step to take back; the workspace is as init made it (to be rid of it, remove "+
-			"the folder)", w.Dir)
-	}
-	undone = entries[len(entries)-1]
-	if to, err = w.freeUndone(); err != nil {
-		return undone, "", err
-	}
-	temp := w.Path(tempDir)
-	err = errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), w.writePlan(undone),
-		os.Rename(temp, w.Path(undoDir)))
-	if err != nil {
-		return undone, "", err
-	}
-	return undone, to, w.finishUndo()
-}
-
-func (w *Workspace) freeUndone() (string, error) {
-	for n := 1; ; n++ {
-		path := w.Path(undoneDir, strconv.Itoa(n))
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return path, nil
-		} else if err != nil {
-			return "", err
-		}
-	}
-}
-
-func (w *Workspace) finishUndo() error {
-	entry, ok, err := w.plan(undoDir)
-	if err != nil || !ok {
-		return err
-	}
-	for _, path := range entry.Made {
-		if err := moveIfThere(w.Path(path), w.Path(undoDir, filesDir, path)); err != nil {
-			return err
-		}
-	}
-	entries, err := w.Log()
-	if err != nil {
-		return err
-	}
-	if n := len(entries); n > 0 && same(entries[n-1], entry) {
-		if err := w.writeLog(entries[:n-1]); err != nil {
-			return err
-		}
-	}
-	to, err := w.freeUndone()
-	if err != nil {
-		return err
-	}
-	return moveIfThere(w.Path(undoDir), to)
 }
 
 // syncTree makes a folder's files safe from a power cut before anything refers to them.

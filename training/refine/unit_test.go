@@ -130,11 +130,11 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{StepMerge + "B001", StepBatch + "B001"} {
-		if got, _, err := w.Undo(); err != nil || got.Step != want {
+		if got, err := w.Undo(); err != nil || got.Step != want {
 			t.Errorf("took back %q, %v; want %q", got.Step, err, want)
 		}
 	}
-	if _, _, err := w.Undo(); err == nil {
+	if _, err := w.Undo(); err == nil {
 		t.Error("init was taken back")
 	}
 	if data, err := os.ReadFile(w.Path(undoneDir, "1", filesDir, "train", "B001.jsonl")); err != nil ||
@@ -247,7 +247,7 @@ func TestStrangersWorkspace(t *testing.T) {
 	for file, act := range map[string]func(*Workspace) error{
 		undoDir + "/" + planFile:   func(w *Workspace) error { _, err := Open(w.Dir); return err },
 		commitDir + "/" + planFile: func(w *Workspace) error { _, err := Open(w.Dir); return err },
-		LogFile:                    func(w *Workspace) error { _, _, err := w.Undo(); return err },
+		LogFile:                    func(w *Workspace) error { _, err := w.Undo(); return err },
 	} {
 		w := newWorkspace(t)
 		mine := filepath.Join(filepath.Dir(w.Dir), "mine")
@@ -274,7 +274,7 @@ func FuzzStrangersWorkspace(f *testing.F) {
 			write(t, mine, "precious")
 			write(t, w.Path(file), string(data))
 			if w, err := Open(w.Dir); err == nil {
-				_, _, _ = w.Undo()
+				_, _ = w.Undo()
 			}
 			if data, err := os.ReadFile(mine); err != nil || string(data) != "precious" {
 				t.Fatalf("%s: the file beside the workspace: %q, %v", file, data, err)
@@ -338,11 +338,11 @@ func TestKilledLeftovers(t *testing.T) {
 	if text := tree(t, w); strings.Contains(text, "half") {
 		t.Errorf("a killed step's file is there:\n%s", text)
 	}
-	_, to, err := w.Undo()
+	undone, err := w.Undo()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(to, w.Path(undoDir)); err != nil { // as it was before the last move
+	if err := os.Rename(undone.To, w.Path(undoDir)); err != nil { // as it was before the last move
 		t.Fatal(err)
 	}
 	if w, err = Open(w.Dir); err != nil {
