@@ -33,7 +33,8 @@ type rejecter interface {
 // each reply.
 //
 // unanswered is why the last call gave no reply; it concerns this question alone. err ends the run: it concerns every
-// call (see llm.Kind.Stops), the model no longer replies (llm.Unavailable), or ctx has ended.
+// call (see llm.Kind.Stops), the model no longer replies (llm.Unavailable) or refuses all that it
+// is asked (llm.Refused), or ctx has ended.
 func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
 	read func(*llm.Reply) bool) (unanswered, err error) {
 	for attempt := range attempts {
@@ -64,8 +65,13 @@ func (a *Asker) classify(ctx context.Context, err error) (unanswered, final erro
 		return nil, context.Cause(ctx)
 	}
 	switch llm.KindOf(err) {
-	case llm.Refused, llm.Filtered:
+	case llm.Filtered:
 		a.health.reply() // the model replies
+	case llm.Refused:
+		if n := a.health.refuse(); n >= RefusesAll {
+			return nil, &llm.Error{Kind: llm.Refused,
+				Err: fmt.Errorf("judge %s: it refused all of %d calls; the last one: %w", a.Name, n, err)}
+		}
 	case llm.Unavailable, llm.Transient, llm.Wait:
 		if n, down := a.health.fail(); down {
 			return nil, &llm.Error{Kind: llm.Unavailable,
@@ -83,18 +89,23 @@ const (
 	DownLater  = 24 // that did
 )
 
+// RefusesAll is how many calls a model that never gave a reply may refuse: what all of them have in common is at fault,
+// such as a setting, and no text of a row. Then the run stops.
+const RefusesAll = 12
+
 // health counts the calls to a model that have failed since its last reply. Safe for concurrent use.
 type health struct {
 	mu      sync.Mutex
 	replied bool
 	failed  int
+	refused int // calls before the first reply
 }
 
 // reset sets the count to 0 and forgets earlier replies.
 func (h *health) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.replied, h.failed = false, 0
+	h.replied, h.failed, h.refused = false, 0, 0
 }
 
 // reply counts a reply.
@@ -102,6 +113,18 @@ func (h *health) reply() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.replied, h.failed = true, 0
+}
+
+// refuse counts a call that was refused, and gives how many were before the first reply; after it 0.
+func (h *health) refuse() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failed = 0
+	if h.replied {
+		return 0
+	}
+	h.refused++
+	return h.refused
 }
 
 // fail counts a failed call. It returns how many failed in a row, and whether that is too many.

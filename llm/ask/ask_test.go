@@ -100,6 +100,28 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// TestRefusesAll: a model that refuses whatever it is asked ends the run; one that replied may refuse many rows.
+func TestRefusesAll(t *testing.T) {
+	for _, replies := range []int{0, 1} {
+		model := asker(llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
+			if n < replies {
+				return llmtest.Say("3")(ctx, n, r)
+			}
+			return nil, &llm.Error{Kind: llm.Refused, Status: 400, Err: errors.New("no temperature, please")}
+		}))
+		var last error
+		asked := 0
+		for last == nil && asked < 100 {
+			_, last = model.Ask(t.Context(), llmtest.Sample(0), 3, func(*llm.Reply) bool { return true })
+			asked++
+		}
+		want := "judge m: it refused all of 12 calls; the last one: no temperature, please"
+		if replies > 0 && asked < 100 || replies == 0 && (asked != RefusesAll || last.Error() != want) {
+			t.Errorf("%d replies: ended after %d calls, %v", replies, asked, last)
+		}
+	}
+}
+
 // TestInterrupted: the end of the run is the error, whatever the client makes of it.
 func TestInterrupted(t *testing.T) {
 	why := errors.New("the user had enough")
