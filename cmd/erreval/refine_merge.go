@@ -74,7 +74,8 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 		}
 		return printResult(ctx, e, merged)
 	}
-	return mergeBatch(ctx, e, w, refine.MergeOptions{Batch: ctx.String("batch"), Files: files, Partial: ctx.Bool("partial")})
+	return mergeBatch(ctx, e, w, refine.MergeOptions{Batch: ctx.String("batch"), Files: files,
+		Partial: ctx.Bool("partial")})
 }
 
 // mergeBatch merges the answers to a batch, and says what came of it.

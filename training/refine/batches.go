@@ -62,10 +62,10 @@ func (w *Workspace) reviewConfig() (review.Config, error) {
 	return config, nil
 }
 
-// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged;
-// with conflicts only what its reviewers differ on, to be decided, for "" of the first batch that has such rows. It is an
-// error if there is no such row, or if nobody named a batch and none has items left. The other errors are those of OpenBatch, and an *OptionError for wrong
-// settings or a reviewer without a usable name.
+// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not
+// merged; with conflicts only what its reviewers differ on, to be decided, for "" of the first batch that has such
+// rows. It is an error if there is no such row, or if nobody named a batch and none has items left. The other errors
+// are those of OpenBatch, and an *OptionError for wrong settings or a reviewer without a usable name.
 func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review, error) {
 	if err := review.CheckReviewer(reviewer); err != nil {
 		return nil, optionErrorf("--reviewer: %w", err)
