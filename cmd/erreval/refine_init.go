@@ -12,6 +12,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -60,7 +61,7 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o, err := refineInitOptions(ctx, e)
-	if err != nil {
+	if err = errors.Join(err, checkHandOut(ctx, false)); err != nil {
 		return err
 	}
 	closeAll, err := openSources(ctx, e, o)
@@ -103,7 +104,11 @@ func chooseFirst(ctx *cli.Context, e *env, dir string) error {
 	if err != nil {
 		return err
 	}
-	return chooseBatch(ctx, e, w, selectWith(ctx, e, w, tagging.LocalOptions{}))
+	err = chooseBatch(ctx, e, w, selectWith(ctx, e, w, tagging.LocalOptions{}))
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w\n%s was made; go on with: erreval refine select %[2]s", err, words.Quote(dir))
+	}
+	return err
 }
 
 func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {

@@ -71,11 +71,20 @@ func reviewersFlag() cli.Flag {
 	return &cli.StringFlag{Name: "reviewer", Usage: "`NAME[,NAME]`: write each a workbook of the batch, as refine export does"}
 }
 
+// checkHandOut tells whether --reviewer can be done.
+func checkHandOut(ctx *cli.Context, dryRun bool) error {
+	reviewers := reviewersOf(ctx)
+	if reviewers != nil && (dryRun || ctx.Bool("json")) {
+		return exit.Usagef("--reviewer writes workbooks; leave out --dry-run and --json")
+	}
+	return refine.CheckReviewers(reviewers)
+}
+
 // chooseBatch chooses a batch, and writes it for the reviewers of --reviewer.
 func chooseBatch(ctx *cli.Context, e *env, w *refine.Workspace, o refine.SelectOptions) error {
 	reviewers := reviewersOf(ctx)
-	if reviewers != nil && (o.DryRun || ctx.Bool("json")) {
-		return exit.Usagef("--reviewer writes workbooks; leave out --dry-run and --json")
+	if err := checkHandOut(ctx, o.DryRun); err != nil {
+		return err
 	}
 	chosen, err := w.Select(ctx.Context, o)
 	var waiting *refine.WaitingError

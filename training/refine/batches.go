@@ -225,6 +225,16 @@ func toFillIn(dir string) string {
 	return ""
 }
 
+// CheckReviewers tells whether a batch can be exported for people of these names. The error is an *OptionError.
+func CheckReviewers(names []string) error {
+	for _, name := range names {
+		if review.CheckReviewer(name) != nil || strings.ContainsAny(name, `/\`) {
+			return optionErrorf("--reviewer %q is no name that a folder can have", name)
+		}
+	}
+	return nil
+}
+
 // formats checks the options and gives the formats that they ask for.
 func (o *ExportOptions) formats() ([]string, error) {
 	all := exchange.Formats()
@@ -233,10 +243,8 @@ func (o *ExportOptions) formats() ([]string, error) {
 		file = ""
 	}
 	o.Format = cmp.Or(o.Format, file, exchange.XLSX)
-	for _, name := range o.Reviewers {
-		if review.CheckReviewer(name) != nil || strings.ContainsAny(name, `/\`) {
-			return nil, optionErrorf("--reviewer %q is no name that a folder can have", name)
-		}
+	if err := CheckReviewers(o.Reviewers); err != nil {
+		return nil, err
 	}
 	switch {
 	case file != "" && file != o.Format:
