@@ -120,7 +120,7 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	}
 	whole := shares(nil)
 	for at, f := range []*report.Figure{falseIssues: &r.FalseIssues, missed: &r.Missed, accuracy: &r.Accuracy} {
-		*f = report.NewShare(whole[at], stats.Column(samples, at), groups)
+		*f = report.NewShare(whole[at], stats.Column(samples, at), i.groupsOf(at, groupOf))
 	}
 	i.compareVerdicts(r)
 	i.nameGroups(r, p)
@@ -200,32 +200,59 @@ const (
 	accuracy
 )
 
-// shares are those of rows, with each group counted as often as weight says.
-func (i *Issues) shares(groupOf []int, weight []int32) []float64 {
-	var right, invented, wrong, unseen, asked, same float64
-	for row, g := range i.gold {
-		w := stats.WeightOf(weight, groupOf[row])
-		looked := g.found != nil && g.found.IsKnown()
-		switch {
-		case g.right && looked:
-			right += w
-			if g.found.Status == issues.Assigned {
-				invented += w
-			}
-		case !g.right && looked:
-			wrong += w
-			if g.found.Status == issues.None {
-				unseen += w
-			}
-		}
-		if verdict, known := i.verdict(row); known {
-			asked += w
-			if verdict {
-				same += w
-			}
+// ratio is a share of rows: so many of so many.
+type ratio struct{ n, of float64 }
+
+// ratioOf is that of one row.
+func ratioOf(yes bool) ratio {
+	if yes {
+		return ratio{1, 1}
+	}
+	return ratio{0, 1}
+}
+
+// ratios are what a row adds to the shares.
+func (i *Issues) ratios(row int) (out [accuracy + 1]ratio) {
+	g := &i.gold[row]
+	if g.found != nil && g.found.IsKnown() {
+		if g.right {
+			out[falseIssues] = ratioOf(g.found.Status == issues.Assigned)
+		} else {
+			out[missed] = ratioOf(g.found.Status == issues.None)
 		}
 	}
-	return []float64{falseIssues: invented / right, missed: unseen / wrong, accuracy: same / asked}
+	if verdict, known := i.verdict(row); known {
+		out[accuracy] = ratioOf(verdict)
+	}
+	return out
+}
+
+// shares are those of rows, with each group counted as often as weight says.
+func (i *Issues) shares(groupOf []int, weight []int32) []float64 {
+	var sums [accuracy + 1]ratio
+	for row := range i.gold {
+		w := stats.WeightOf(weight, groupOf[row])
+		for at, r := range i.ratios(row) {
+			sums[at].n += w * r.n
+			sums[at].of += w * r.of
+		}
+	}
+	out := make([]float64, len(sums))
+	for at, s := range sums {
+		out[at] = s.n / s.of
+	}
+	return out
+}
+
+// groupsOf counts the groups that a share is of.
+func (i *Issues) groupsOf(at int, groupOf []int) int {
+	groups := map[int]bool{}
+	for row := range i.gold {
+		if i.ratios(row)[at].of > 0 {
+			groups[groupOf[row]] = true
+		}
+	}
+	return len(groups)
 }
 
 // verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a

@@ -3,6 +3,8 @@ package evaluation
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -43,6 +45,39 @@ func rowWith(t *testing.T, id string, columns map[string]any) *dataset.Row {
 	}
 	row.ID, row.Values = id, []string{id, "x", "", ""}
 	return row
+}
+
+// The interval of a share is that of the rows which it is of: two missed faults among thirty right rows are two.
+func TestIssuesFewWrong(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := NewIssues(IssueOptions{Taxonomy: task, List: &issues.List{Format: issues.Format}, Sentence: "issue",
+		Cluster: "cluster", Intervals: report.IntervalOptions{Resamples: 50, Seed: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gold, found []*dataset.Row
+	for n := range 32 {
+		id, sentence := fmt.Sprint(n), ""
+		if n < 2 {
+			sentence = "It breaks off."
+		}
+		gold = append(gold, rowWith(t, id, map[string]any{"cluster": sentence, "issue": sentence}))
+		found = append(found, rowWith(t, id, map[string]any{"issues": issues.Finding{Status: issues.None}}))
+	}
+	if err := errors.Join(i.ReadGold(t.Context(), "gold", reading(gold)),
+		i.ReadFound(t.Context(), "found", reading(found))); err != nil {
+		t.Fatal(err)
+	}
+	r, err := i.ComputeReport(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Missed.Value != 1 || !(r.Missed.Low < 0.5) || r.FalseIssues.Value != 0 || !(r.FalseIssues.High < 0.2) {
+		t.Errorf("missed %+v, false issues %+v", r.Missed, r.FalseIssues)
+	}
 }
 
 // Figures are those of scikit-learn and scipy; see testdata/make_issues.py.

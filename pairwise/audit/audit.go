@@ -234,7 +234,13 @@ func (c *Collection) shares(ctx context.Context, items []sums, a *Audit) error {
 		for i := range samples {
 			resampled = append(resampled, share(&samples[i]))
 		}
-		return report.NewShare(share(&whole), resampled, len(asked))
+		items := 0 // that the share is of
+		for i := range asked {
+			if _, n := of(&asked[i]); n > 0 {
+				items++
+			}
+		}
+		return report.NewShare(share(&whole), resampled, items)
 	}
 	a.Both, a.Decided, a.Unequal, a.Own = int(whole.both), int(whole.decided), int(whole.unequal), int(whole.own)
 	a.Changed = figure(func(s *sums) (n, all int32) { return s.changed, s.both })

@@ -158,3 +158,26 @@ func audited(t *testing.T, c *Collection) []Audit {
 	}
 	return all
 }
+
+// TestFewDecided: a share of two decided pairs among thirty has the interval of two. Wilson's with Student's quantile of
+// two units reaches far down, that of thirty would begin at 0.87.
+func TestFewDecided(t *testing.T) {
+	c := New(Options{Resamples: 200, Seed: 1})
+	for item := range 30 {
+		value := verdicts.BothGood
+		if item < 2 {
+			value = verdicts.A
+		}
+		c.Add(verdicts.Overall, &Pair{Item: fmt.Sprint(item), SystemA: "a", SystemB: "b", LengthA: 20, LengthB: 10,
+			Runs: []verdicts.Run{{Judge: "j", Order: verdicts.OrderAB, Value: value}}})
+	}
+	a := audited(t, c)[0]
+	for name, f := range map[string]report.Figure{"first wins": a.FirstWins, "longer wins": a.LongWins} {
+		if f.Value != 1 || !(f.Low < 0.5) || f.High != 1 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	if a.Decided != 2 {
+		t.Errorf("%d decided", a.Decided)
+	}
+}
