@@ -122,8 +122,12 @@ func ParseMap(option string, pairs, fields []string) (map[string]string, error) 
 			return nil, fmt.Errorf("%s%q: the taxonomy's field comes first: %[1]s%[3]s", option, pair,
 				words.Quote(column+"="+field))
 		case !known:
-			return nil, fmt.Errorf("%s%q: the taxonomy has no field %q; its fields are %s", option, pair, field,
-				strings.Join(fields, ", "))
+			hint := ""
+			if field == ColumnSystem {
+				hint = "; the column of systems is what --by or --system names, for refine select: system: in refine.yaml"
+			}
+			return nil, fmt.Errorf("%s%q: the taxonomy has no field %q; its fields are %s%s", option, pair, field,
+				strings.Join(fields, ", "), hint)
 		case m[field] != "":
 			return nil, fmt.Errorf("%s%q: the field %q is given twice", option, pair, field)
 		}

@@ -53,7 +53,11 @@ func (r *Reader) guessMissing(row *Row) {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
 			continue
 		}
-		if c, ok := findColumn(f, row.Columns(), taken); ok {
+		c, ok := findColumn(f, row.Columns(), taken)
+		if !ok && !r.optional[f] {
+			c, ok = endingIn(f, row.Columns(), taken)
+		}
+		if ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
 			guessed = append(guessed, fmt.Sprintf("%s from %q%s", f, c, firstHint(raw)))
@@ -206,6 +210,23 @@ func findColumn(field string, columns []string, taken map[string]bool) (string, 
 		}
 	}
 	return "", false
+}
+
+// endingIn finds the only column whose last word is the field's name, as in "source passage". What it says is a kind of
+// the field; a column such as "question type" holds something else.
+func endingIn(field string, columns []string, taken map[string]bool) (string, bool) {
+	var found []string
+	for _, c := range columns {
+		all := strings.FieldsFunc(strings.ToLower(c), func(r rune) bool { return strings.ContainsRune(" _-", r) })
+		kind := len(all) > 1 && all[len(all)-1] == field
+		if kind && !taken[c] && !slices.Contains(compared, all[0]) {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
 }
 
 // ColumnNames are what a field's column may be called, in plain form (lower case, without spaces, _ and -), the

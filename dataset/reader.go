@@ -30,6 +30,8 @@ type Options struct {
 	Alone bool
 	// rows may have the same id: no note says so
 	RepeatedIDs bool
+	// who reads says what becomes of a row that is the same as one before: no note does
+	CopiesSaid bool
 	// columns that the id is read from, their values joined by "|"; nil is ColumnID, where there is one, and NoID alone
 	// makes ids of the fields
 	ID         []string
@@ -302,7 +304,7 @@ func (r *Reader) Notes() []string {
 	if r.repeated > 0 && !r.opt.RepeatedIDs {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
-	if r.copies > 0 {
+	if r.copies > 0 && !r.opt.CopiesSaid {
 		notes = append(notes, fmt.Sprintf("%s: %s the same as one before in every column, and counted all the same "+
 			"(first in %s)", r.file, words.Plural(r.copies, "row is", "rows are"), r.firstCopy))
 	}

@@ -70,6 +70,7 @@ func compareFlags() []cli.Flag {
 		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system, or file does"},
 		&cli.StringFlag{Name: "pair-by", Usage: "outputs with the same text in `FIELD` or column are compared " +
 			"(default: the taxonomy's group field, or where a system has several outputs for it all fields but the first)"},
+		whereFlag("outputs"),
 		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
 			"random (one an item) or baseline=SYSTEM"},
 		&cli.IntFlag{Name: "pairs", Usage: "take `N` of these pairs, drawn; 0 takes all"},
@@ -201,6 +202,9 @@ func runCompare(ctx *cli.Context, e *env) error {
 			"file for one with --system file")
 	}
 	if ctx.String("system") == "" {
+		if ctx.IsSet("where") {
+			return exit.Usagef("--where is for rows of outputs, with --system")
+		}
 		return compareFiles(ctx, e, c, ask, o)
 	}
 	left, done, err := makePairs(ctx, e, t, &o)
@@ -334,6 +338,9 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 			"with --pair-by", t.ID())
 	case m.Design.Pairs < 0:
 		return nil, nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
+	}
+	if m.Where, err = parseWhere(ctx.StringSlice("where")); err != nil {
+		return nil, nil, err
 	}
 	if o.Output != "" && !o.Overwrite && !o.Resume { // the pairs of an output that stays are left alone as well
 		err = run.CheckNew(o.Output)

@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/app/tagging"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
@@ -50,7 +49,7 @@ a labelled file without such a column is read by the field's own name.`,
 					"training begin with the encoder of that model; default is the latter"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
 			&cli.IntFlag{Name: "size", Usage: "choose the first batch too, as refine select does: `N` rows"},
-			reviewersFlag(),
+			reviewersFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
 			jsonFlag()),
 		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
 	}
@@ -74,7 +73,7 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	first := ctx.IsSet("size") || ctx.IsSet("reviewer")
 	switch {
 	case errors.Is(err, refine.ErrMade):
-		e.Warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
+		e.Warn("%s was made by this line already, and is as it was; to make it anew, remove the folder", dir)
 		made, err = &refine.Made{}, nil
 	case err != nil:
 		return err
@@ -104,7 +103,11 @@ func chooseFirst(ctx *cli.Context, e *env, dir string) error {
 	if err != nil {
 		return err
 	}
-	err = chooseBatch(ctx, e, w, selectWith(ctx, e, w, tagging.LocalOptions{}))
+	on, err := readLocalOptions(ctx)
+	if err != nil {
+		return err
+	}
+	err = chooseBatch(ctx, e, w, selectWith(ctx, e, w, on))
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w\n%s was made; go on with: erreval refine select %[2]s", err, words.Quote(dir))
 	}
@@ -162,7 +165,8 @@ func openSources(ctx *cli.Context, e *env, o *refine.InitOptions) (closeAll func
 		if err = run.CheckInputs([]string{file}); err != nil {
 			continue
 		}
-		rowOptions := dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, OwnNames: flag != "pool"}
+		rowOptions := dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, OwnNames: flag != "pool",
+			CopiesSaid: true}
 		rows, closeRows, openErr := in.Files.OpenRows(ctx.Context, e.Process, file, rowOptions)
 		if err = openErr; err == nil {
 			closers, *to = append(closers, closeRows), rows

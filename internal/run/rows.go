@@ -18,13 +18,14 @@ type Rows struct {
 	RecordedID        []string // columns of the id in files whose records name none, where Reading names none either
 	Joined            *Joined  // columns of another file that rows get, or nil
 	runrecord.Reading          // with the limit of each file
+	CopiesSaid        bool     // as in dataset.Options
 
 	repeatedIDs bool // nothing is said of rows of one id
 }
 
 func (in *Rows) options() dataset.Options {
 	return dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, RecordedID: in.RecordedID, Limit: in.Limit,
-		RepeatedIDs: in.repeatedIDs}
+		RepeatedIDs: in.repeatedIDs, CopiesSaid: in.CopiesSaid}
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.

@@ -227,9 +227,14 @@ func toFillIn(dir string) string {
 
 // CheckReviewers tells whether a batch can be exported for people of these names. The error is an *OptionError.
 func CheckReviewers(names []string) error {
-	for _, name := range names {
-		if review.CheckReviewer(name) != nil || strings.ContainsAny(name, `/\`) {
+	for i, name := range names {
+		if review.CheckReviewer(name) != nil || strings.ContainsAny(name, `/\`) || strings.Trim(name, ".") == "" {
 			return optionErrorf("--reviewer %q is no name that a folder can have", name)
+		}
+		for _, other := range names[:i] {
+			if strings.EqualFold(other, name) {
+				return optionErrorf("--reviewer names %s twice", name)
+			}
 		}
 	}
 	return nil

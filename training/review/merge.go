@@ -184,8 +184,8 @@ func (g *gathered) add(given []Answer) {
 		before, again := g.answers[keyOf(a)]
 		switch {
 		case again && !a.same(before):
-			g.fault(a.Place, a.ItemID, "%s answers %s here and %s in %s; keep one of the two", a.Reviewer, a.says(),
-				before.says(), before.Place)
+			g.fault(a.Place, a.ItemID, "%s answers %s here and %s in %s; keep one of the two, or write into its column "+
+				"\"reviewer\" who else filled it in", a.Reviewer, a.says(), before.says(), before.Place)
 		case !again:
 			g.answers[keyOf(a)] = a
 		}

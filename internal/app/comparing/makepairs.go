@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,13 +29,21 @@ type MakePairs struct {
 	Output  string
 	System  string // column, or report.ByFile
 	By      string // field or column that says what outputs were written for; "" as in the report page
+	Where   map[string]string // only rows with these values in these columns
 	Design  pairwise.DesignOptions
 }
 
 // readOutputs reads the rows.
 func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output, faults []error, err error) {
+	in := m.Rows
+	in.CopiesSaid = true
 	for _, file := range m.Inputs {
-		more, err := m.Rows.Each(ctx, m.Process, file, func(row *dataset.Row) error {
+		filter, passed := dataset.Filter{Where: m.Where}, false
+		more, err := in.Each(ctx, m.Process, file, func(row *dataset.Row) error {
+			if !filter.Match(row) {
+				return nil
+			}
+			passed = true
 			out, err := m.outputOf(row)
 			if _, ok := errors.AsType[errNoSystem](err); ok {
 				faults = append(faults, &dataset.LineError{File: row.Source, Line: row.Line, Err: err})
@@ -46,6 +55,9 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 			outputs = append(outputs, *out)
 			return nil
 		})
+		if err == nil && !passed && len(m.Where) > 0 {
+			err = filter.NoMatch(file)
+		}
 		if faults = append(faults, more...); err != nil {
 			return nil, nil, err
 		}
@@ -118,6 +130,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		return 0, nil, fmt.Errorf("%s: %w", strings.Join(m.Inputs, ", "), err)
 	}
 	m.sayAlone(outputs)
+	m.sayEmpty(outputs)
 	m.sayDifferent(rows)
 	err = wholefile.Fill(m.Output, func(w io.Writer) error {
 		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
@@ -223,6 +236,27 @@ func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
 		m.Process.Warn("%d of %s are left out, as no other system has an output for the same item; --pair-by COLUMN names "+
 			"what outputs are written for", alone, words.Plural(len(outputs), "row", "rows"))
 	}
+}
+
+// sayEmpty says how many outputs have no text, and whose they are.
+func (m *MakePairs) sayEmpty(outputs []pairwise.Output) {
+	of, all := map[string]int{}, 0
+	for _, x := range outputs {
+		if strings.TrimSpace(x.Row.Values[0]) == "" {
+			of[x.System]++
+			all++
+		}
+	}
+	if all == 0 {
+		return
+	}
+	var whose []string
+	for _, system := range slices.Sorted(maps.Keys(of)) {
+		whose = append(whose, fmt.Sprintf("%s %d", words.Printable(system), of[system]))
+	}
+	m.Process.Warn("%s no text in %s (%s), and will lose, as a system that says nothing does; where calls failed, leave "+
+		"their rows out: --where COLUMN=VALUE", words.Plural(all, "row has", "rows have"), m.Rows.Taxonomy.Fields[0].Name,
+		strings.Join(whose, ", "))
 }
 
 // sayDifferent says which fields the two outputs of pairs have differently.

@@ -307,8 +307,9 @@ func (r *reader) rename() {
 			fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=",
 				strings.Join(names, ", "), r.reviewer))
 	case !r.tool: // a name that was written on purpose
-		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=", names[0],
-			r.reviewer))
+		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer: merge it without %s=, or, if "+
+			"%[2]s filled it in, write %[2]s into its column %q (in Excel after Review, Unprotect Sheet)", names[0], r.reviewer,
+			"reviewer"))
 	default:
 		for i := range r.answers {
 			r.answers[i].Reviewer = r.reviewer
