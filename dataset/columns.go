@@ -273,12 +273,19 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	return text, nil
 }
 
-// partHint says how a part of an object is named.
+// partHint says how a part of an object is named: a request's conversation, or a reply's text.
 func partHint(raw json.RawMessage, column string) string {
 	if raw[0] != '{' {
 		return ""
 	}
-	return ", or a part of this one by its path, as in " + column + ".choices.0.message.content"
+	part := ".choices.0.message.content"
+	var request struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(raw, &request) == nil && request.Messages != nil {
+		part = "." + columnMessages
+	}
+	return ", or a part of this one by its path, as in " + column + part
 }
 
 // findField gives a field's column in a row, and what it holds. Where rows that hold conversations and rows that hold

@@ -230,7 +230,11 @@ func (s *Stats) result() string {
 	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
 		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
 	}
-	text += sure
+	if first.kind != kindScore && one.Share.Share == 0 && s.All.cells[columns[0]].Share.Share == 0 {
+		text = "no system has a row " + first.title()
+	} else {
+		text += sure
+	}
 	common := slicesWithout(s.shownOf(first.kind), func(c int) bool { return s.columns[c].name == "" })
 	if first.kind == kindScore || len(common) == 0 {
 		return text + "."

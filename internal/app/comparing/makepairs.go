@@ -27,8 +27,8 @@ type MakePairs struct {
 	Rows    run.Rows // of single outputs
 	Inputs  []string
 	Output  string
-	System  string // column, or report.ByFile
-	By      string // field or column that says what outputs were written for; "" as in the report page
+	System  string            // column, or report.ByFile
+	By      string            // field or column that says what outputs were written for; "" as in the report page
 	Where   map[string]string // only rows with these values in these columns
 	Design  pairwise.DesignOptions
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stats/rating"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -194,7 +195,30 @@ func (c *Comparison) result() string {
 	if c.isOffline() {
 		unsure += "; a model's labels decided this, and no judge"
 	}
-	return fmt.Sprintf("By %s, %s, %s%s.", main.Type, wins, best.WinRate.Text(percent), unsure)
+	return fmt.Sprintf("By %s, %s, %s%s.%s", main.Type, wins, best.WinRate.Text(percent), unsure, c.byPlace(main.Type))
+}
+
+// byPlace names the judges that go by the place of a text more than by the text, in a sentence: more often than not the
+// verdict changes with the order, or nine of ten times the text in one place wins.
+func (c *Comparison) byPlace(of string) string {
+	var said []string
+	for i := range c.Audits {
+		a := &c.Audits[i]
+		const most = 0.9
+		judge := words.Printable(a.Judge)
+		switch first := a.FirstWins.Value; {
+		case a.Type != of:
+		case a.Changed.Low > 0.5:
+			said = append(said, fmt.Sprintf("%s changes its verdict with the order of the texts in %s of the pairs", judge,
+				a.Changed.Value.Text(percent)))
+		case a.FirstWins.Low > 0.5 && first > most || a.FirstWins.High < 0.5 && first < 1-most:
+			said = append(said, fmt.Sprintf("%s takes the first text in %s of its decisions", judge, first.Text(percent)))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return " But do not rely on that: " + strings.Join(said, "; ") + "."
 }
 
 // gamesOf is the number of a system's verdicts.
