@@ -165,7 +165,10 @@ func checkEachOnce(labels []string, full func(string) string) error {
 func labelList(raw json.RawMessage) ([]string, error) {
 	var joined string
 	if json.Unmarshal(raw, &joined) == nil {
-		return strings.Split(joined, ";"), nil
+		if joined = strings.TrimSpace(joined); !strings.HasPrefix(joined, "[") || !json.Valid([]byte(joined)) {
+			return strings.FieldsFunc(joined, func(r rune) bool { return r == ';' || r == '\n' }), nil
+		}
+		raw = json.RawMessage(joined) // a list in a cell
 	}
 	var list []*string
 	err := json.Unmarshal(raw, &list)
@@ -192,8 +195,12 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		}
 		i, ok := t.Index(g)
 		if !ok {
-			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g,
-				quotedOr(spelling.Nearest(g, t.Labels(), 2)))
+			several := ""
+			if strings.Contains(g, ",") {
+				several = " Several labels are written with semicolons between them."
+			}
+			return nil, fmt.Errorf("%s has no label %q; did you mean %s?%s", t.ID(), g,
+				quotedOr(spelling.Nearest(g, t.Labels(), 2)), several)
 		}
 		if !found[i] {
 			n++

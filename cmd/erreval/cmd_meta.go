@@ -123,16 +123,19 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *ev
 	}
 	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
 	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
-	joined, err := o.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
+	rows := o.Rows
+	rows.JoinedWhere = o.where
+	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
 	if err != nil {
 		return err
 	}
 	of := *o
 	of.Joined = joined
 	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
-		return labels.ReadGold(ctx, gold, joined.Placed(read))
+		return labels.ReadGold(ctx, gold, joined.Rows(read, len(o.Taxonomy.Fields)))
 	}
-	return errors.Join(of.Read(ctx.Context, e.Process, o.paths[0], take), of.checkJoined(e))
+	err = of.Read(ctx.Context, e.Process, o.paths[0], take)
+	return cmp.Or(of.checkJoined(e), err)
 }
 
 const metaScoresDescription = `Scores (column scores.<dimension>) against columns with people's scores; several columns of one

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type Joined struct {
 
 	check func(json.RawMessage) error // what it says goes on behind the column's name
 	may   map[string]bool             // columns that the file need not have
+	where map[string]string           // as Rows.JoinedWhere
 	all   []string                    // the columns of the first row
 	there map[string]bool
 	lines map[string]int // by id
@@ -54,7 +56,7 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	may ...string) (*Joined, error) {
 	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
-	j.may = map[string]bool{}
+	j.may, j.where = map[string]bool{}, in.JoinedWhere
 	for _, name := range may {
 		j.may[name] = true
 	}
@@ -91,6 +93,11 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	if j.all == nil {
 		j.all = row.Columns()
 		j.findID(row)
+	}
+	for column, want := range j.where {
+		if raw, ok := row.Find(column); ok && dataset.PlainText(raw) != want {
+			return nil
+		}
 	}
 	id := j.idOf(row)
 	if err := checkJoinedID(row, id, j.lines[id]); err != nil {
@@ -189,17 +196,50 @@ func (j *Joined) set(row *dataset.Row) error {
 	return nil
 }
 
-// Placed gives rows that have a partner the partner's place, for whoever finds fault with the columns.
-func (j *Joined) Placed(read func() (*dataset.Row, error)) func() (*dataset.Row, error) {
+// Rows are the rows of the file, where read gives those with the texts: with the place that they have in the file, and
+// behind them the rows without a partner, whose texts are not known.
+func (j *Joined) Rows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
+	var alone []string
+	rest := false
 	return func() (*dataset.Row, error) {
-		row, err := read()
-		if err == nil {
-			if line := j.lines[cmp.Or(j.idOf(row), row.ID)]; line > 0 {
+		for !rest {
+			row, err := read()
+			if errors.Is(err, io.EOF) {
+				alone, rest = j.alone(), true
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			id := cmp.Or(j.idOf(row), row.ID)
+			if line := j.lines[id]; line > 0 && !j.systems[id].IsOther(row.SystemName()) {
 				row.Source, row.Line = j.File, line
+				return row, nil
 			}
 		}
-		return row, err
+		if len(alone) == 0 {
+			return nil, io.EOF
+		}
+		id := alone[0]
+		alone = alone[1:]
+		row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
+		for i, raw := range j.rows[id] {
+			if raw != nil && err == nil {
+				err = row.Set(j.nameOf(j.columns[i]), raw)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		row.ID, row.Source, row.Line = id, j.File, j.lines[id]
+		row.Values = slices.Repeat([]string{"?"}, fields) // none of them is missing
+		return row, nil
 	}
+}
+
+// alone are the ids that no row had.
+func (j *Joined) alone() []string {
+	return slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })
 }
 
 // Rename gives rows a column under another name.
@@ -251,11 +291,11 @@ func (j *Joined) Check(p *Process) error {
 			"COLUMN,COLUMN", j.File,
 			words.Printable(j.again))})
 	}
-	alone := slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })
+	alone := j.alone()
 	if len(alone) == 0 {
 		return nil
 	}
-	p.Note([]string{fmt.Sprintf("%s: of %s %d without a partner, left out, as %s", j.File,
+	p.Note([]string{fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File,
 		words.Plural(len(j.ids), "row", "rows"), len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))})
 	return nil
 }

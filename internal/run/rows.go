@@ -19,6 +19,8 @@ type Rows struct {
 	Joined            *Joined  // columns of another file that rows get, or nil
 	runrecord.Reading          // with the limit of each file
 	CopiesSaid        bool     // as in dataset.Options
+	// of the file that ReadJoined reads: only rows with these values, in those of the columns that it has
+	JoinedWhere map[string]string
 
 	repeatedIDs bool // nothing is said of rows of one id
 }
