@@ -262,8 +262,14 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 				field)
 		}
 	}
-	if kind := jsontext.Kind(raw); r.unit() == "row" && (kind == "a number" || kind == "true or false") {
-		return string(raw), nil // a sheet's cell has no quotes to put it in
+	// A sheet's cell has no quotes to put it in; elsewhere the text under evaluation has, and an answer may be 1868.
+	if kind := jsontext.Kind(raw); r.unit() == "row" || field != r.fields[0] {
+		switch kind {
+		case "a number":
+			return strings.TrimSuffix(string(raw), ".0"), nil // of a data frame's column with empty cells
+		case "true or false":
+			return string(raw), nil
+		}
 	}
 	text, ok := jsontext.Unquote(raw)
 	if !ok {

@@ -82,8 +82,8 @@ func TestBadLines(t *testing.T) {
 		{`{}`, `no column "question"; the row has no columns; name the one that holds the question with --map question=COLUMN`},
 		{`{"question":"q","answer":["a"],"passage":"p"}`,
 			`the column "answer" holds a list where a text is expected; name another column with --map answer=COLUMN`},
-		{`{"question":"q","answer":7,"passage":"p"}`,
-			`the column "answer" holds a number where a text is expected; put it in quotes, or name another column with --map answer=COLUMN`},
+		{`{"question":7,"answer":"a","passage":"p"}`,
+			`the column "question" holds a number where a text is expected; put it in quotes, or name another column with --map question=COLUMN`},
 		{with(`"id":1.5`), `the column "id" holds 1.5; an id is a text or a whole number, and may be left out`},
 		{with(`"id":["x"]`), `the column "id" holds ["x"]; an id is a text or a whole number, and may be left out`},
 	} {
@@ -390,13 +390,17 @@ func TestOptionalField(t *testing.T) {
 		`{"question":"q","answer":null,"passage":"p"}`: "",
 		`{"question":"q","answer":"","passage":"p"}`:   "",
 		`{"question":"q","answer":"a","passage":"p"}`:  "a",
+		`{"question":"q","answer":7,"passage":"p"}`:    "7",
+		`{"question":"q","answer":7.0,"passage":"p"}`:  "7",
+		`{"question":"q","answer":7.5,"passage":"p"}`:  "7.5",
+		`{"question":"q","answer":true,"passage":"p"}`: "true",
 	} {
 		rows, bad := read(t, line+"\n", Options{})
 		if len(bad) != 0 || len(rows) != 1 || rows[0].Values[1] != want {
 			t.Errorf("%s: got %v, %v, want the answer %q", line, rows, bad, want)
 		}
 	}
-	lines := with(`"key":"k"`) + "\n" + `{"question":"q","passage":"p"}` + "\n" + `{"question":"q","key":7,"passage":"p"}`
+	lines := with(`"key":"k"`) + "\n" + `{"question":"q","passage":"p"}` + "\n" + `{"question":"q","key":{},"passage":"p"}`
 	if rows, bad := read(t, lines, Options{Map: map[string]string{"answer": "key"}}); len(rows) != 2 || len(bad) != 1 {
 		t.Errorf("with --map answer=key: got %v and %v, want two rows and a fault", rows, bad)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Subjects of limits besides labels. Before a colon and a label they are about that one: "grown:Vague".
 const (
-	Grown  = "grown"  // error types that are surely more frequent in B than in A
+	Grown  = "grown"  // error types that are surely more frequent in B than in A; see addAny
 	Shrunk = "shrunk" // surely less frequent
 	Rise   = "rise"   // with a label alone: compared rows that have it in B, less those in A
 )
@@ -34,6 +34,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 		WithoutError: d.WithoutError.B.Rows, Unit: "compared rows", Labels: map[string]int{}, NotJudged: map[string]int{},
 		Named: map[string]gate.Named{}}
 	addNamed(&c, "", "error types", d.Labels)
+	d.addAny(&c)
 	var tested []LabelDiff
 	var p []float64
 	d.eachLabel(func(place int, l *LabelDiff) {
@@ -53,6 +54,23 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 		addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
 	return c
+}
+
+// anyError stands in Grown and Shrunk for the rows with an error.
+const anyError = "rows with any error"
+
+// addAny counts the rows with an error among what is Grown or Shrunk where they surely are, and none of the error types by
+// itself is: a fall may be spread over several of them.
+func (d *Diff) addAny(c *gate.Counts) {
+	l := &d.WithoutError
+	what := Grown // fewer rows without error
+	if l.Difference > 0 {
+		what = Shrunk
+	}
+	if named := c.Named[what]; float64(l.P) < 1-stats.Level && len(named.Names) == 0 {
+		named.Names = []string{anyError}
+		c.Named[what] = named
+	}
 }
 
 // addNamed counts which of labels are Grown and Shrunk, by their p-values after Holm's correction. That is not known of

@@ -61,6 +61,17 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 	return s
 }
 
+// Of systems without a good row none is best.
+func TestNoneGood(t *testing.T) {
+	_, toy := readWitness(t)
+	s := statsOf(t, toy, []string{"a", "b"}, func(int) int { return 15 },
+		func(_, _ int, label string) bool { return label == "Vague" })
+	if text := printed(t, s); !strings.Contains(text, "\nno system has a row without error; in all rows the commonest") ||
+		strings.Contains(text, "has most rows") {
+		t.Error(text)
+	}
+}
+
 // A system of hardly any groups and rows without a system are not the best, nor what the best is compared with.
 func TestBestOfNamed(t *testing.T) {
 	_, toy := readWitness(t)

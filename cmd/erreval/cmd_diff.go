@@ -118,6 +118,11 @@ func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 		if l.Subject == gate.Truncated {
 			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
 		}
+		of, _, one := strings.Cut(l.Subject, ":")
+		if one && of != report.Rise && strings.HasPrefix(l.Op, ">") && l.Limit >= 1 && (l.Op == ">" || l.Limit > 1) {
+			return nil, exit.Usagef("--fail-on %q never holds: that is 1 where it is so, else 0; leave the limit out, or "+
+				"limit points of share, as in rise:LABEL>2%%", l.Text)
+		}
 	}
 	return limits, nil
 }

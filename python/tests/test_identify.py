@@ -121,6 +121,16 @@ def test_usage(model: str, tagger: erreval.Tagger) -> None:
     assert tagger.alive()
 
 
+def test_cells_of_other_kinds(tagger: erreval.Tagger) -> None:
+    """Dates and numbers of a workbook's cells are texts, as the command reads them; none stops a frame."""
+    frame = pd.DataFrame(rows(4))
+    frame["answer"] = pd.Series([pd.Timestamp("2024-03-01"), 1868.0, True, pd.NaT], dtype=object)
+    found = tagger.identify(frame)
+    assert list(found["status"]) == ["tagged"] * 4, found
+    texts = frame.assign(answer=["2024-03-01T00:00:00", "1868", "true", ""])
+    assert list(found["labels"]) == list(tagger.identify(texts)["labels"])
+
+
 def test_taken_columns_come_first(tagger: erreval.Tagger, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the model is opened, and before a row is tagged; a tagged frame can be tagged again."""
     frame = pd.DataFrame(rows(3))

@@ -75,7 +75,7 @@ func valueText(raw json.RawMessage) string {
 		}
 		var list []json.RawMessage
 		switch {
-		case raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
+		case raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' || raw[0] == 't' || raw[0] == 'f':
 			return dataset.PlainText(raw)
 		case raw[0] == '{' && json.Unmarshal(raw, &object) == nil && object.Text != nil:
 			raw = object.Text

@@ -120,6 +120,16 @@ def diagnoses_of(frame: pd.DataFrame, known: Task) -> list[Answer] | None:
     return found
 
 
+def _json_value(value: Any) -> Any:
+    """Dates as ISO texts and numpy's numbers, as cells of data frames hold them; a missing date is an empty text."""
+    if hasattr(value, "isoformat"):
+        text = value.isoformat()
+        return None if text == "NaT" else text
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is neither a text nor a number")
+
+
 class Stage:
     """A command of the program that answers rows, in one worker process."""
 
@@ -201,7 +211,7 @@ class Stage:
             if isinstance(value, float) and value != value:
                 texts[field] = None
         try:
-            return json.dumps(texts).encode() + b"\n"
+            return json.dumps(texts, default=_json_value).encode() + b"\n"
         except (TypeError, ValueError) as e:
             raise UsageError(f"row {place}: a value cannot be written as JSON: {e}") from e
 

@@ -57,6 +57,20 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
 });
 
+test("of systems without a good row none is best", () => {
+  const facet: Facet = { key: "issue", title: "Issue", multi: true, values: [{ name: "Without issue", role: "none" }, { name: "Rude" }] };
+  const column = (name: string, rows: number) => ({ name, rows, groups: rows, squares: rows });
+  const cell = (rows: number) => ({ rows, squares: rows, products: rows });
+  const said = (good: number) => {
+    const found = { whole: { total: 80, columns: [column("", 80)], values: [{ name: "Without issue", cells: [cell(good)] }, { name: "Rude", cells: [cell(80 - good)] }] },
+      parts: { total: 80, columns: [column("a", 40), column("b", 40)], values: [{ name: "Without issue", cells: [cell(good), cell(0)] }, { name: "Rude", cells: [cell(40 - good), cell(40)] }] } };
+    const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
+    return resultOf(facet, headsOf(figures), linesOf(figures, headsOf(figures)));
+  };
+  expect(said(0)).toBe("No system has a row without issue.");
+  expect(said(30)).toMatch(/^Best: a, 75\.0 % without issue/);
+});
+
 test("the first sentence says what was not judged in all rows", () => {
   const facet: Facet = { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }, { name: "Off Target" }] };
   const base = { rows: 40, groups: 40, squares: 40 };
