@@ -87,11 +87,13 @@ func (s *sheet) readHeader(o Options) error {
 	return err
 }
 
-// findHeader gives the place of the header among the rows ahead. It looks at as many rows and bytes as a search for
-// columns does.
+// findHeader gives the place of the header among the rows ahead: the first that names all fields that rows need; else
+// below titles, which are rows of one cell, the first row of several; else the first. It looks at as many rows and bytes
+// as a search for columns does.
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
-	most := 0
+	most, several := 0, -1
+	mapped := !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool { return !f.Optional && o.Map[f.Name] == "" })
 	for i, left := 0, o.maxRecord(); i < LookAhead && left > 0; i++ {
 		var names []string
 		row := s.peek(i)
@@ -100,19 +102,30 @@ func (s *sheet) findHeader(o Options) int {
 				names, left = append(names, name), left-len(name)
 			}
 		}
-		if len(names) > most && o.nameFields(names) {
+		if (len(names) > most || mapped) && o.nameFields(names) {
 			return i
+		}
+		if several < 0 && len(names) > 1 {
+			several = i
 		}
 		if most = max(most, len(names)); errors.Is(row.err, io.EOF) || o.Taxonomy == nil || o.Alone {
 			break
 		}
 	}
-	return 0
+	return max(several, 0)
+}
+
+// fields are those of the taxonomy, if there is one.
+func (o *Options) fields() []taxonomy.Field {
+	if o.Taxonomy == nil {
+		return nil
+	}
+	return o.Taxonomy.Fields
 }
 
 // nameFields tells whether the names are those of columns for all fields that rows need.
 func (o *Options) nameFields(names []string) bool {
-	return o.Taxonomy != nil && !slices.ContainsFunc(o.Taxonomy.Fields, func(f taxonomy.Field) bool {
+	return o.Taxonomy != nil && !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool {
 		_, guessed := findColumn(f.Name, names, nil)
 		given := cmp.Or(o.Map[f.Name], o.Recorded[f.Name], columnMessages)
 		return !f.Optional && !guessed && !slices.Contains(names, given)

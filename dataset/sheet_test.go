@@ -32,8 +32,10 @@ func TestSheets(t *testing.T) {
 		{"mapped", [][][]any{{titles, {"k", "text", "F"}, {1, "p", "q"}}}, Options{Map: map[string]string{"question": "F"}}, 1,
 			"the header is row 2; "},
 		{"unknown names", [][][]any{{titles, {"Nr", "Foo", "Bar"}, {1, "p", "q"}}, table}, Options{}, 0,
-			`unknown names: no columns "question", "passage" in row 1 of the sheet "Sheet1" (the workbook also has ["Sheet2"]; ` +
-				"--sheet names another); the columns are Results of the pilot; name those that hold them, as in: --map "},
+			`unknown names: no columns "question", "passage" in row 2 of the sheet "Sheet1" (the workbook also has ["Sheet2"]; ` +
+				"--sheet names another); the columns are Nr, Foo, Bar; name those that hold them, as in: --map "},
+		{"wide title", [][][]any{{{"Quiz", "v3", "2026", "draft"}, {"No", "F", "T"}, {1, "q", "p"}}},
+			Options{Map: map[string]string{"question": "F", "passage": "T"}}, 1, "the header is row 2; "},
 		{"table whose cells are names", [][][]any{{{"Frage", "Absatz"}, {"question", "passage"}}}, Options{}, 0,
 			`table whose cells are names: no columns "question", "passage" in row 1 of the sheet "Sheet1"; the columns are Frage, `},
 	} {
