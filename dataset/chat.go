@@ -210,6 +210,23 @@ func LastTurn(input string) string {
 	return last
 }
 
+// WithoutSystem is an input that was taken from a conversation without the turn of the system that it begins with, and
+// any other text as it is.
+func WithoutSystem(input string) string {
+	last, all, whole := strings.Cut(input, wholeConversation)
+	if !whole || !strings.HasPrefix(all, "system: ") {
+		return input
+	}
+	_, rest, there := strings.Cut(all, "\nuser: ")
+	switch {
+	case !there:
+		return input
+	case rest == last: // the only turn
+		return last
+	}
+	return last + wholeConversation + "user: " + rest
+}
+
 // inputText is the last turn of the user, and behind it all turns before the response where there are several.
 func inputText(turns []turn) string {
 	var lines []string

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,5 +194,29 @@ func TestOffered(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+func TestWithoutSystem(t *testing.T) {
+	turns := func(roles ...string) (all []turn) {
+		for i, role := range roles {
+			all = append(all, turn{Role: role, Content: json.RawMessage(fmt.Sprintf(`"text %d"`, i))})
+		}
+		return all
+	}
+	for _, c := range []struct{ told, plain []turn }{
+		{turns("system", "user"), turns("system", "user")[1:]},
+		{turns("system", "user", "assistant", "user"), turns("system", "user", "assistant", "user")[1:]},
+		{turns("user"), turns("user")},
+		{turns("user", "assistant", "user"), turns("user", "assistant", "user")},
+	} {
+		if got, want := WithoutSystem(inputText(c.told)), inputText(c.plain); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	for _, text := range []string{"", "system: x", "a\n\nThe whole conversation:\nsystem: alone"} {
+		if got := WithoutSystem(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
 	}
 }

@@ -88,8 +88,8 @@ func (s *sheet) readHeader(o Options) error {
 }
 
 // findHeader gives the place of the header among the rows ahead: the first that names all fields that rows need; else
-// below titles, which are rows of one cell, the first row of several; else the first. It looks at as many rows and bytes
-// as a search for columns does.
+// below titles, which are rows of one cell, the first row of several; else the first. It looks at as many rows and
+// bytes as a search for columns does.
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
 	most, several := 0, -1

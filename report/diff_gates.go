@@ -59,8 +59,8 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 // anyError stands in Grown and Shrunk for the rows with an error.
 const anyError = "rows with any error"
 
-// addAny counts the rows with an error among what is Grown or Shrunk where they surely are, and none of the error types by
-// itself is: a fall may be spread over several of them.
+// addAny counts the rows with an error among what is Grown or Shrunk where they surely are, and none of the error types
+// by itself is: a fall may be spread over several of them.
 func (d *Diff) addAny(c *gate.Counts) {
 	l := &d.WithoutError
 	what := Grown // fewer rows without error

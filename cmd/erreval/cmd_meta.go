@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -112,30 +110,6 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 		return err
 	}
 	return look.printRows(e, r)
-}
-
-// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file
-// with predictions that have their ids.
-func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
-	err := o.Read(ctx.Context, e.Process, gold, labels.ReadGold)
-	if !run.LacksColumns(err) || gold == o.paths[0] {
-		return err
-	}
-	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
-	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
-	rows := o.Rows
-	rows.JoinedWhere = o.where
-	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
-	if err != nil {
-		return err
-	}
-	of := *o
-	of.Joined = joined
-	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
-		return labels.ReadGold(ctx, gold, joined.Rows(read, len(o.Taxonomy.Fields)))
-	}
-	err = of.Read(ctx.Context, e.Process, o.paths[0], take)
-	return cmp.Or(of.checkJoined(e), err)
 }
 
 const metaScoresDescription = `Scores (column scores.<dimension>) against columns with people's scores; several columns of one

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
@@ -151,6 +153,30 @@ func (o *lookOptions) readLabels(ctx *cli.Context, e *env, file string, take run
 		return rows.Read(ctx.Context, e.Process, file, take)
 	}
 	return err
+}
+
+// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file
+// with predictions that have their ids.
+func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
+	err := o.Read(ctx.Context, e.Process, gold, labels.ReadGold)
+	if !run.LacksColumns(err) || gold == o.paths[0] {
+		return err
+	}
+	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
+	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
+	rows := o.Rows
+	rows.JoinedWhere = o.where
+	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
+	if err != nil {
+		return err
+	}
+	of := *o
+	of.Joined = joined
+	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
+		return labels.ReadGold(ctx, gold, joined.Rows(read, len(o.Taxonomy.Fields)))
+	}
+	err = of.Read(ctx.Context, e.Process, o.paths[0], take)
+	return cmp.Or(of.checkJoined(e), err)
 }
 
 func countOf(list []string, s string) int {

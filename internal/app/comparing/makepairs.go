@@ -125,6 +125,9 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
 			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
 	}
+	if m.By == "" {
+		m.withoutSystems(outputs)
+	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", strings.Join(m.Inputs, ", "), err)
@@ -219,6 +222,32 @@ func valueOf(row *dataset.Row, column string) string {
 		return ""
 	}
 	return dataset.PlainText(raw)
+}
+
+// withoutSystems pairs outputs for conversations that differ in what the systems were told, where no item has outputs
+// of two systems, by what users said.
+func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
+	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
+	paired := func(item func(x *pairwise.Output) string) bool {
+		of := map[[2]string]string{}
+		return slices.ContainsFunc(outputs, func(x pairwise.Output) bool {
+			key := [2]string{item(&x), x.Part}
+			other, there := of[key]
+			of[key] = x.System
+			return there && other != x.System
+		})
+	}
+	told := func(x *pairwise.Output) string { return dataset.WithoutSystem(x.Item) }
+	if at < 0 || paired(func(x *pairwise.Output) string { return x.Item }) || !paired(told) {
+		return
+	}
+	for i := range outputs {
+		x := &outputs[i]
+		x.Item = told(x)
+		x.Row.Values[at] = x.Item
+	}
+	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
+		"said, and judges see that alone")
 }
 
 // sayAlone says how many outputs are for an item, or a part of one, that no other system has.

@@ -208,7 +208,7 @@ func (c *Comparison) byPlace(of string) string {
 		judge := words.Printable(a.Judge)
 		switch first := a.FirstWins.Value; {
 		case a.Type != of:
-		case a.Changed.Low > 0.5:
+		case a.Changed.Value > 0.5:
 			said = append(said, fmt.Sprintf("%s changes its verdict with the order of the texts in %s of the pairs", judge,
 				a.Changed.Value.Text(percent)))
 		case a.FirstWins.Low > 0.5 && first > most || a.FirstWins.High < 0.5 && first < 1-most:
