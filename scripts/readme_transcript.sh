@@ -5,7 +5,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-rows=5
+rows=3
 begin='<!-- transcript:begin -->' end='<!-- transcript:end -->'
 made=$(mktemp)
 trap 'rm -f "$made" "$made".*' EXIT
