@@ -60,6 +60,10 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o, err := refineInitOptions(ctx, e)
+	first := ctx.IsSet("size") || ctx.IsSet("reviewer")
+	if first && ctx.Bool("json") {
+		err = exit.Usagef("--json is for the workspace alone: leave out --size and --reviewer")
+	}
 	if err = errors.Join(err, checkHandOut(ctx, false)); err != nil {
 		return err
 	}
@@ -70,7 +74,6 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	}
 	dir := ctx.Args().First()
 	made, err := refine.Init(ctx.Context, dir, *o)
-	first := ctx.IsSet("size") || ctx.IsSet("reviewer")
 	switch {
 	case errors.Is(err, refine.ErrMade):
 		e.Warn("%s was made by this line already, and is as it was; to make it anew, remove the folder", dir)

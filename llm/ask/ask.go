@@ -68,9 +68,9 @@ func (a *Asker) classify(ctx context.Context, err error) (unanswered, final erro
 	case llm.Filtered:
 		a.health.reply() // the model replies
 	case llm.Refused:
-		if n := a.health.refuse(); n >= RefusesAll {
+		if n := a.health.refuse(err.Error()); n >= RefusesAll {
 			return nil, &llm.Error{Kind: llm.Refused,
-				Err: fmt.Errorf("judge %s: it refused all of %d calls; the last one: %w", a.Name, n, err)}
+				Err: fmt.Errorf("judge %s: it refused all of %d calls, in the same words: %w", a.Name, n, err)}
 		}
 	case llm.Unavailable, llm.Transient, llm.Wait:
 		if n, down := a.health.fail(); down {
@@ -89,8 +89,8 @@ const (
 	DownLater  = 24 // that did
 )
 
-// RefusesAll is how many calls a model that never gave a reply may refuse: what all of them have in common is at fault,
-// such as a setting, and no text of a row. Then the run stops.
+// RefusesAll is how many calls in a row a model that never gave a reply may refuse in the same words: a setting is at
+// fault, and no text of a row, such as one that is too long. Then the run stops.
 const RefusesAll = 12
 
 // health counts the calls to a model that have failed since its last reply. Safe for concurrent use.
@@ -98,7 +98,8 @@ type health struct {
 	mu      sync.Mutex
 	replied bool
 	failed  int
-	refused int // calls before the first reply
+	refused int // calls before the first reply, the last ones, in the words of refusal
+	refusal string
 }
 
 // reset sets the count to 0 and forgets earlier replies.
@@ -115,13 +116,16 @@ func (h *health) reply() {
 	h.replied, h.failed = true, 0
 }
 
-// refuse counts a call that was refused, and gives how many were before the first reply; after it 0.
-func (h *health) refuse() int {
+// refuse counts a call that was refused, and gives how many were in the same words before the first reply; after it 0.
+func (h *health) refuse(words string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failed = 0
 	if h.replied {
 		return 0
+	}
+	if h.refusal != words {
+		h.refused, h.refusal = 0, words
 	}
 	h.refused++
 	return h.refused

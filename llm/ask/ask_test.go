@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,12 +103,20 @@ func TestDown(t *testing.T) {
 
 // TestRefusesAll: a model that refuses whatever it is asked ends the run; one that replied may refuse many rows.
 func TestRefusesAll(t *testing.T) {
-	for _, replies := range []int{0, 1} {
+	for _, c := range []struct {
+		replies int
+		same    bool // words
+	}{{0, true}, {1, true}, {0, false}} {
+		replies := c.replies
 		model := asker(llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
 			if n < replies {
 				return llmtest.Say("3")(ctx, n, r)
 			}
-			return nil, &llm.Error{Kind: llm.Refused, Status: 400, Err: errors.New("no temperature, please")}
+			why := "no temperature, please"
+			if !c.same {
+				why = fmt.Sprint("too long: ", n)
+			}
+			return nil, &llm.Error{Kind: llm.Refused, Status: 400, Err: errors.New(why)}
 		}))
 		var last error
 		asked := 0
@@ -115,9 +124,10 @@ func TestRefusesAll(t *testing.T) {
 			_, last = model.Ask(t.Context(), llmtest.Sample(0), 3, func(*llm.Reply) bool { return true })
 			asked++
 		}
-		want := "judge m: it refused all of 12 calls; the last one: no temperature, please"
-		if replies > 0 && asked < 100 || replies == 0 && (asked != RefusesAll || last.Error() != want) {
-			t.Errorf("%d replies: ended after %d calls, %v", replies, asked, last)
+		want := "judge m: it refused all of 12 calls, in the same words: no temperature, please"
+		ends := replies == 0 && c.same
+		if !ends && asked < 100 || ends && (asked != RefusesAll || last.Error() != want) {
+			t.Errorf("%+v: ended after %d calls, %v", c, asked, last)
 		}
 	}
 }
