@@ -236,6 +236,9 @@ func (s *Stats) testSection() Section {
 	others := slicesWithout(s.Tests, func(d Test) bool { return s.isClean(&d.Contrast) || !d.P.Defined() })
 	out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 		s.correctionText(len(others), "test", "tests"))}
+	if len(s.Systems) > 2 {
+		out.Notes = append(out.Notes, "the last sentence tests the best against the second best alone, which needs no correction")
+	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
 	}
