@@ -19,6 +19,7 @@ type indexed struct {
 	text   [sha256.Size]byte
 	system SystemName
 	shared bool // its id is that of further rows: all are in equal
+	any    bool // Row.AnyText
 }
 
 // equalRows are those that share id and text.
@@ -38,7 +39,7 @@ func (x *Index) Add(row *Row, n int) {
 	id, text := row.indexID(), row.TextSum()
 	first, there := x.rows[id]
 	if !there {
-		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemName()}
+		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemName(), any: row.AnyText}
 		return
 	}
 	if !first.shared {
@@ -90,7 +91,7 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 		m.found[key]++
 		return rows[i], true, true
 	}
-	same = text == first.text
+	same = text == first.text || first.any
 	if !same && first.system.IsOther(row.SystemName()) {
 		return -1, false, false
 	}

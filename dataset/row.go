@@ -35,6 +35,8 @@ type Row struct {
 	Values []string // the task's fields, in the taxonomy's order
 	Line   int      // 1-based place in Source: line (JSONL, CSV), row (XLSX, Parquet) or item (JSON list)
 	Source string   // file it came from
+	// its texts are not known: an Index takes it for the row of its id, whatever text that has
+	AnyText bool
 
 	columns []column
 	given   string // see GivenID

@@ -102,7 +102,7 @@ func (s *sheet) findHeader(o Options) int {
 				names, left = append(names, name), left-len(name)
 			}
 		}
-		if (len(names) > most || mapped) && o.nameFields(names) {
+		if (len(names) > most || mapped) && len(o.fields()) > 0 && o.nameFields(names) {
 			return i
 		}
 		if several < 0 && len(names) > 1 {

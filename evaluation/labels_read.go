@@ -170,7 +170,7 @@ func verdictOf(r *dataset.Row, column string) (*bool, error) {
 	if column == "" || !ok || string(raw) == "null" {
 		return nil, nil
 	}
-	switch v := dataset.PlainText(raw); v {
+	switch v := strings.ToLower(dataset.PlainText(raw)); v { // Excel and Python write it large
 	case "true", "1", "false", "0":
 		return new(v == "true" || v == "1"), nil
 	default:

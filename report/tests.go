@@ -237,7 +237,8 @@ func (s *Stats) testSection() Section {
 	out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 		s.correctionText(len(others), "test", "tests"))}
 	if len(s.Systems) > 2 {
-		out.Notes = append(out.Notes, "the last sentence tests the best against the second best alone, which needs no correction")
+		out.Notes = append(out.Notes, "the last sentence tests the best against the second best alone, which needs no "+
+			"correction")
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

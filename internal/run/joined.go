@@ -199,7 +199,7 @@ func (j *Joined) set(row *dataset.Row) error {
 // Rows are the rows of the file, where read gives those with the texts: with the place that they have in the file, and
 // behind them the rows without a partner, whose texts are not known.
 func (j *Joined) Rows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
-	var alone []string
+	var alone, columns []string
 	rest := false
 	return func() (*dataset.Row, error) {
 		for !rest {
@@ -214,6 +214,7 @@ func (j *Joined) Rows(read func() (*dataset.Row, error), fields int) func() (*da
 			id := cmp.Or(j.idOf(row), row.ID)
 			if line := j.lines[id]; line > 0 && !j.systems[id].IsOther(row.SystemName()) {
 				row.Source, row.Line = j.File, line
+				columns = row.Columns()
 				return row, nil
 			}
 		}
@@ -228,10 +229,15 @@ func (j *Joined) Rows(read func() (*dataset.Row, error), fields int) func() (*da
 				err = row.Set(j.nameOf(j.columns[i]), raw)
 			}
 		}
+		for _, name := range columns { // that the others have
+			if _, there := row.Get(name); !there && err == nil {
+				err = row.Set(name, nil)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		row.ID, row.Source, row.Line = id, j.File, j.lines[id]
+		row.ID, row.Source, row.Line, row.AnyText = id, j.File, j.lines[id], true
 		row.Values = slices.Repeat([]string{"?"}, fields) // none of them is missing
 		return row, nil
 	}

@@ -224,21 +224,33 @@ func valueOf(row *dataset.Row, column string) string {
 	return dataset.PlainText(raw)
 }
 
-// withoutSystems pairs outputs for conversations that differ in what the systems were told, where no item has outputs
-// of two systems, by what users said.
+// withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
+// were told different things.
 func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
-	paired := func(item func(x *pairwise.Output) string) bool {
-		of := map[[2]string]string{}
-		return slices.ContainsFunc(outputs, func(x pairwise.Output) bool {
-			key := [2]string{item(&x), x.Part}
-			other, there := of[key]
-			of[key] = x.System
-			return there && other != x.System
-		})
+	// paired counts the outputs for items of two systems or more; none where a system has two for an item.
+	paired := func(item func(x *pairwise.Output) string) (n int) {
+		of := map[[2]string]map[string]bool{}
+		for i := range outputs {
+			x := &outputs[i]
+			key := [2]string{item(x), x.Part}
+			if of[key] == nil {
+				of[key] = map[string]bool{}
+			}
+			if of[key][x.System] {
+				return 0
+			}
+			of[key][x.System] = true
+		}
+		for _, systems := range of {
+			if len(systems) > 1 {
+				n += len(systems)
+			}
+		}
+		return n
 	}
 	told := func(x *pairwise.Output) string { return dataset.WithoutSystem(x.Item) }
-	if at < 0 || paired(func(x *pairwise.Output) string { return x.Item }) || !paired(told) {
+	if at < 0 || paired(told) <= paired(func(x *pairwise.Output) string { return x.Item }) {
 		return
 	}
 	for i := range outputs {
