@@ -302,7 +302,7 @@ func (m *Merged) Text(w io.Writer) error {
 		}
 	}
 	if len(m.Conflicts) == 0 && m.chosen.Rows+m.random.Rows > 0 {
-		out.Add("the model", "had found just what was decided in %s (%s shows all batches)",
+		out.Add("the model", "had found just what was decided in %s; it was unsure of the chosen ones (%s shows all batches)",
 			hitWords(m.chosen, m.random), m.report)
 	}
 	if err := out.Text(w); err != nil || m.Agreement == nil || m.New && m.again {
