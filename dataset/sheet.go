@@ -125,7 +125,7 @@ func (o *Options) fields() []taxonomy.Field {
 
 // nameFields tells whether the names are those of columns for all fields that rows need.
 func (o *Options) nameFields(names []string) bool {
-	return o.Taxonomy != nil && !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool {
+	return !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool {
 		_, guessed := findColumn(f.Name, names, nil)
 		given := cmp.Or(o.Map[f.Name], o.Recorded[f.Name], columnMessages)
 		return !f.Optional && !guessed && !slices.Contains(names, given)

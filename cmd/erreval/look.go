@@ -173,7 +173,7 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *ev
 	of := *o
 	of.Joined = joined
 	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
-		return labels.ReadGold(ctx, gold, joined.Rows(read, len(o.Taxonomy.Fields)))
+		return labels.ReadGold(ctx, gold, joined.AllRows(read, len(o.Taxonomy.Fields)))
 	}
 	err = of.Read(ctx.Context, e.Process, o.paths[0], take)
 	return cmp.Or(of.checkJoined(e), err)

@@ -196,9 +196,9 @@ func (j *Joined) set(row *dataset.Row) error {
 	return nil
 }
 
-// Rows are the rows of the file, where read gives those with the texts: with the place that they have in the file, and
-// behind them the rows without a partner, whose texts are not known.
-func (j *Joined) Rows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
+// AllRows are the rows of the file, where read gives those with the texts: with the place that they have in the file,
+// and behind them the rows without a partner, whose texts are not known.
+func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
 	var alone, columns []string
 	rest := false
 	return func() (*dataset.Row, error) {

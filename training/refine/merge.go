@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -95,9 +96,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	}
 	merged.labels = labelWords(merged.Labels, w.Taxonomy)
 	merged.again = reflect.DeepEqual(merged.Agreement, earlier.Agreement)
-	if earlier, err = m.f.Earlier(); err != nil {
-		return nil, err
-	}
+	maps.Copy(earlier.Decided, m.out.Decided)
 	merged.chosen, merged.random = m.f.Hits(earlier)
 	if len(merged.Conflicts) > 0 {
 		number := merged.Number

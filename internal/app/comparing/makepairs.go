@@ -228,43 +228,27 @@ func valueOf(row *dataset.Row, column string) string {
 // were told different things.
 func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
-	// paired counts the outputs for items of two systems or more; none where a system has two for an item.
-	paired := func(item func(x *pairwise.Output) string) (n int) {
-		of := map[[2]string]map[string]bool{}
-		for i := range outputs {
-			x := &outputs[i]
-			key := [2]string{item(x), x.Part}
-			if of[key] == nil {
-				of[key] = map[string]bool{}
-			}
-			if of[key][x.System] {
-				return 0
-			}
-			of[key][x.System] = true
-		}
-		for _, systems := range of {
-			if len(systems) > 1 {
-				n += len(systems)
-			}
-		}
-		return n
-	}
-	told := func(x *pairwise.Output) string { return dataset.WithoutSystem(x.Item) }
-	if at < 0 || paired(told) <= paired(func(x *pairwise.Output) string { return x.Item }) {
+	if at < 0 {
 		return
 	}
+	told := slices.Clone(outputs)
+	for i := range told {
+		told[i].Item = dataset.WithoutSystem(told[i].Item)
+	}
+	if countAlone(told) >= countAlone(outputs) || len(severalEach(told)) > 0 {
+		return
+	}
+	copy(outputs, told)
 	for i := range outputs {
-		x := &outputs[i]
-		x.Item = told(x)
-		x.Row.Values[at] = x.Item
+		outputs[i].Row.Values[at] = outputs[i].Item
 	}
 	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
 		"said, and judges see that alone")
 }
 
-// sayAlone says how many outputs are for an item, or a part of one, that no other system has.
-func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
-	of, alone := map[[2]string]int{}, 0
+// countAlone counts the outputs for an item, or a part of one, that no other system has.
+func countAlone(outputs []pairwise.Output) (alone int) {
+	of := map[[2]string]int{}
 	for _, x := range outputs {
 		of[[2]string{x.Item, x.Part}]++
 	}
@@ -273,7 +257,12 @@ func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
 			alone++
 		}
 	}
-	if alone > 0 {
+	return alone
+}
+
+// sayAlone says how many outputs those are.
+func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
+	if alone := countAlone(outputs); alone > 0 {
 		m.Process.Warn("%d of %s are left out, as no other system has an output for the same item; --pair-by COLUMN names "+
 			"what outputs are written for", alone, words.Plural(len(outputs), "row", "rows"))
 	}
