@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/run"
@@ -18,10 +20,10 @@ It can be repeated, down to what init made:
 				return err
 			}
 			undone, err := w.Undo()
-			if err != nil {
+			if undone == nil {
 				return err
 			}
-			return undone.Text(run.Guard(e.Out))
+			return errors.Join(undone.Text(run.Guard(e.Out)), err)
 		},
 	}
 }

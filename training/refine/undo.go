@@ -24,7 +24,7 @@ type Undone struct {
 }
 
 // Undo takes the last step back: what it made goes to .undone/N. The making of the workspace itself cannot be taken
-// back.
+// back. What was taken back is given with an error that came after it.
 func (w *Workspace) Undo() (u *Undone, err error) {
 	lock, err := w.lock(syscall.LOCK_NB)
 	if err != nil {

@@ -155,7 +155,9 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
   const unsure = next ? texts.overview.unsure(next.name) : "";
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
-  const result = first.value && known.length > 1 && value(best[0]!) === 0 ? texts.overview.noneGood(nameOf(facet, first)) : known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) + unsure : `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
+  const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
+  const several = first.value && lines[0]!.cells[0]!.of?.value === 0 ? texts.overview.noneGood(nameOf(facet, first)) : texts.overview.best(best[0]!.name, best.length - 1, text) + unsure;
+  const result = known.length > 1 ? several : alone;
   return `${result}.${left.length > 0 ? ` ${texts.overview.notJudged(left.join(", "))}` : ""}`;
 }
 
