@@ -280,6 +280,7 @@ func TestServeHostile(t *testing.T) {
 	}
 	answered := func(what string) {
 		t.Helper()
+		l.client.CloseIdleConnections() // which the server may be closing, to make room
 		began := time.Now()
 		if err := l.ask(7); err != nil {
 			t.Errorf("%s: %v", what, err)
