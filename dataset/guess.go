@@ -44,10 +44,7 @@ func (r *Reader) guessMissing(row *Row) {
 			taken[r.column[f]] = true
 		}
 	}
-	if len(r.byRecord) > 0 {
-		r.said = append(r.said, fmt.Sprintf("read as the run that made the file did: %s (%sFIELD=COLUMN names others)",
-			strings.Join(r.byRecord, ", "), r.opt.mapOption()))
-	}
+	saidBefore := r.opt.Recorded != nil // by the run that made the file
 	var guessed, missing []string
 	for _, f := range r.fields {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
@@ -62,9 +59,10 @@ func (r *Reader) guessMissing(row *Row) {
 			r.column[f], taken[c] = c, true
 			guessed = append(guessed, fmt.Sprintf("%s from %q%s", f, c, firstHint(raw)))
 		} else if part := chatPart(f, row); part != "" {
-			r.column[f] = columnMessages
-			guessed = append(guessed, fmt.Sprintf("%s from %s in %q", f, part, columnMessages))
-		} else if r.optional[f] && !r.noteMissing(f, row) {
+			if r.column[f] = columnMessages; !saidBefore {
+				guessed = append(guessed, fmt.Sprintf("%s from %s in %q", f, part, columnMessages))
+			}
+		} else if r.optional[f] && !saidBefore && !r.noteMissing(f, row) {
 			missing = append(missing, strconv.Quote(f))
 		}
 	}
@@ -137,7 +135,6 @@ func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
 	if _, there := row.Find(was); there && was != "" {
 		r.column[field] = was
-		r.byRecord = append(r.byRecord, fmt.Sprintf("%s from %q", field, was))
 	}
 }
 

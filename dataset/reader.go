@@ -191,7 +191,6 @@ type Reader struct {
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
 	shown    map[string]string // record.shown of the last row
-	byRecord []string          // fields and their columns, as Options.Recorded has them
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing

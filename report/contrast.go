@@ -150,21 +150,21 @@ func (s *Stats) bestFirst(c int, systems []int) []int {
 // second best, what is between these.
 func (s *Stats) contrastSection() Section {
 	several := len(s.Systems) > 2
-	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")}
+	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p, corrected")}
 	if out.Table.Clip = several; !several { // of several, the matrix says it
 		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 			s.correctionText(len(s.others()), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
+		if several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
+			continue
+		}
 		name, text, interval := s.contrastTexts(&d)
-		if s.leavesRowsOut(&d) && (!several || d.isSettled()) {
+		if s.leavesRowsOut(&d) {
 			name += fmt.Sprintf(" (%d pairs)", d.pairs)
-			out.Notes = append(out.Notes, "pairs are rows for the same input; other rows are left out there, so that the "+
-				"difference need not be that of the shares above")
+			out.Notes = append(out.Notes, "pairs are rows for the same input; rows without a partner are left out")
 		}
 		switch {
-		case several && !d.isSettled():
-			continue
 		case several:
 			name += ": " + d.System + " minus " + d.Than
 		case d.isSettled():
@@ -173,7 +173,7 @@ func (s *Stats) contrastSection() Section {
 		if out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than); several {
 			out.Title = "The best system of a column minus the second best, in points"
 		}
-		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.P.As(InP), d.PHolm.As(InP)})
+		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
@@ -201,6 +201,19 @@ func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
 		rangeText(scale*d.Low, scale*d.High, format)
 }
 
+// sureText is the evidence for a difference: its size too, where no table has it.
+func (s *Stats) sureText(d *Contrast) string {
+	text := "p " + d.PHolm.Text(InP)
+	if len(s.Systems) < 3 || s.columns[d.column].kind == kindScore {
+		return text
+	}
+	_, points, interval := s.contrastTexts(d)
+	if text = fmt.Sprintf("%s points, %s; %s", points, interval, text); s.leavesRowsOut(d) {
+		text += fmt.Sprintf("; %d pairs of rows for the same input", d.pairs)
+	}
+	return text
+}
+
 // result says in a sentence which system is best, and what is found most often.
 func (s *Stats) result() string {
 	columns := s.shown()
@@ -214,7 +227,7 @@ func (s *Stats) result() string {
 		switch best = &s.Systems[d.system]; {
 		case d.isSettled():
 			by := map[string]string{kindLabel: " by the model's labels"}[first.kind]
-			sure = fmt.Sprintf(", surely more than %s%s (p %s)", d.Than, by, d.PHolm.Text(InP))
+			sure = fmt.Sprintf(", surely more than %s%s (%s)", d.Than, by, s.sureText(&d))
 		case best.cells[columns[0]].Share.Share == s.Systems[d.than].cells[columns[0]].Share.Share:
 			sure = ", the same share as " + d.Than
 		default:

@@ -11,19 +11,13 @@ import (
 // Report puts the figures into words and tables.
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B"),
-		"taxonomy " + d.Taxonomy + d.otherModel(), d.describe(),
-		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
-	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
+	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.otherModel(), d.A.describe("A"), d.B.describe("B"),
+		[]string{d.describe()})
+	r.Method = []string{"model " + joinModels(d.B.Models) + ", taxonomy " + d.Taxonomy, d.Interval.method()}
+	r.addThresholds(d.Thresholds)
 	changes, examples := d.tables()
 	shares := Section{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}
-	shares.Notes = []string{"p is corrected for the number of error types (Holm); that of rows without error " +
-		"is one test"}
-	for _, l := range d.Labels {
-		if l.NotJudged > 0 {
-			shares.Notes = append(shares.Notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
-		}
-	}
+	shares.Notes = d.notes()
 	r.Sections = append(Limits(d.Gates), shares)
 	first := ""
 	if d.limit > 0 {
@@ -37,6 +31,25 @@ func (d *Diff) Report() *Report {
 		r.Sections = append(r.Sections, d.texts())
 	}
 	return r
+}
+
+// notes say what the table of shares does not have, and of how many types p is corrected.
+func (d *Diff) notes() []string {
+	notes := []string{fmt.Sprintf("p of errors: by Holm's correction for %s",
+		words.Plural(len(d.Labels), "type", "types"))}
+	var none []string
+	for _, l := range d.Labels {
+		if l.NotJudged > 0 {
+			notes = append(notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))
+		}
+		if l.isInNoRow() {
+			none = append(none, l.Label)
+		}
+	}
+	if len(none) > 0 {
+		notes = append(notes, inNoRow(none))
+	}
+	return notes
 }
 
 // texts shows rows whose text changed.
@@ -68,22 +81,27 @@ func (s *Side) showing() string {
 	return text
 }
 
-func (s *Side) describe(name string) string {
-	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
+// describe says which rows of the file are not compared, if there are some.
+func (s *Side) describe(name string) []string {
+	var parts []string
 	if s.Only > 0 {
-		text += fmt.Sprintf("; %d without a partner, as %s (%s)", s.Only, shortIDs(s.OnlyExamples), s.showing())
+		parts = append(parts, fmt.Sprintf("%d without a partner, as %s (%s)", s.Only, shortIDs(s.OnlyExamples),
+			s.showing()))
 	}
 	if s.Rejected > 0 {
-		text += "; " + rejectedText(s.Rejected)
+		parts = append(parts, rejectedText(s.Rejected))
 	}
 	if s.LeftOut > 0 {
-		text += "; " + leftOutText(s.LeftOut)
+		parts = append(parts, leftOutText(s.LeftOut))
 	}
-	return text
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{name + ": " + strings.Join(parts, "; ")}
 }
 
 func (d *Diff) describe() string {
-	text := fmt.Sprintf("%s in both, %d compared", rowsText(d.Both), d.Compared)
+	text := fmt.Sprintf("%s compared, %d with other errors in B than in A", rowsText(d.Compared), d.ChangedLabels)
 	if d.A.Untagged+d.B.Untagged > 0 {
 		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
 	}
@@ -92,7 +110,7 @@ func (d *Diff) describe() string {
 		if d.SameTextOnly {
 			state = "left out"
 		}
-		text += fmt.Sprintf("; %d with changed text, %s", d.ChangedText, state)
+		text += fmt.Sprintf("; %d with another text, %s", d.ChangedText, state)
 	}
 	return text
 }
@@ -113,7 +131,10 @@ func (d *Diff) tables() (changes, examples Table) {
 		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"p, corrected", true}, {"gained", true},
 		{"lost", true}}
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
-	d.eachLabel(func(_ int, l *LabelDiff) {
+	d.eachLabel(func(place int, l *LabelDiff) {
+		if place > 0 && l.isInNoRow() {
+			return
+		}
 		changes.Rows = append(changes.Rows, []any{l.Label, l.Code, l.A.Share.As(InPercent), l.B.Share.As(InPercent),
 			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.PHolm.As(InP), l.Gained, l.Lost})
 		if l.Gained > 0 {
@@ -126,12 +147,16 @@ func (d *Diff) tables() (changes, examples Table) {
 	return changes, examples
 }
 
+// isInNoRow tells whether no compared row has the error, and it was judged.
+func (l *LabelDiff) isInNoRow() bool { return l.A.Rows+l.B.Rows == 0 && l.Difference.Defined() }
+
 // otherModel says that what differs may be the models', where they do.
-func (d *Diff) otherModel() string {
+func (d *Diff) otherModel() []string {
 	if slices.Equal(d.A.Models, d.B.Models) || len(d.A.Models)*len(d.B.Models) == 0 {
-		return ""
+		return nil
 	}
-	return "; the models differ, and what differs may be theirs"
+	return []string{fmt.Sprintf("the models differ, and what differs may be theirs: A %s, B %s", joinModels(d.A.Models),
+		joinModels(d.B.Models))}
 }
 
 // untaggedNotes warn of rows that are left out because they are untagged.

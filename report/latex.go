@@ -17,7 +17,7 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", 
 func escapeLaTeX(s string) string { return latexEscapes.Replace(words.Printable(s)) }
 
 // LaTeX writes each table of the report as a table environment with the rules of the package booktabs, which the
-// document must load, with its notes below it. Facts are comments.
+// document must load, with its notes below it. Facts and method are comments.
 func (r *Report) LaTeX(w io.Writer) error {
 	var b strings.Builder
 	comment := func(lines ...string) {
@@ -26,7 +26,7 @@ func (r *Report) LaTeX(w io.Writer) error {
 		}
 	}
 	comment(r.Title)
-	comment(r.Facts...)
+	comment(slices.Concat(r.Facts, r.Method)...)
 	for i, s := range r.Sections {
 		if len(s.Table.Rows) == 0 {
 			continue
@@ -34,7 +34,6 @@ func (r *Report) LaTeX(w io.Writer) error {
 		t, notes := s.Table, slices.Concat(s.Codes, s.Notes)
 		if len(s.LaTeX.Rows) > 0 { // with names in full
 			t, notes = s.LaTeX, s.Notes
-			comment(s.Codes...) // which the facts have
 		}
 		fmt.Fprintf(&b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:%s-%d}\n%s",
 			escapeLaTeX(s.Title), notInLabels.ReplaceAllString(strings.ToLower(r.Title), "-"), i+1, t.latex())

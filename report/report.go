@@ -20,7 +20,8 @@ import (
 // terminal or a Markdown page would execute.
 type Report struct {
 	Title    string
-	Facts    []string // one line each: what was read, and how
+	Facts    []string // one line each: what bounds the figures
+	Method   []string // one line each: how the figures were made, for a paper or a page; a terminal does without
 	Sections []Section
 	Result   string // a sentence that says the result, at the end; may be missing
 }
@@ -99,7 +100,7 @@ func (r *Report) Markdown(w io.Writer) error {
 			b.WriteString("- " + escapeMarkdown(l) + "\n")
 		}
 	}
-	list(r.Facts)
+	list(slices.Concat(r.Facts, r.Method))
 	for _, s := range r.Sections {
 		b.WriteString("\n### " + escapeMarkdown(s.Title) + "\n")
 		list(slices.Concat(s.Codes, s.Notes))

@@ -370,7 +370,7 @@ func TestUntaggedOnly(t *testing.T) {
 }
 
 // Where there is nothing to look at, the error says why.
-// TestTaggingNotJudged: beside the rows without error stands what they may have all the same, and shares are of the rows
+// TestTaggingNotJudged: it is said what rows without error may have all the same, and shares are of the rows
 // that were judged.
 func TestTaggingNotJudged(t *testing.T) {
 	s := &Tagging{Rows: 4, Tagged: 4, WithoutError: 2, Labels: []LabelCount{{Label: "Vague", Rows: 1},
@@ -383,8 +383,8 @@ func TestTaggingNotJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without := "2 without error (50.0 %; some not judged for Off Target Answer), 0 truncated"
-	for got, want := range map[string]string{text.String(): without, page.String(): without,
+	for got, want := range map[string]string{text.String(): "Off Target Answer  1  50.0 %  not judged in 2 rows",
+		page.String():  "Off Target Answer was not judged in 2 rows, which may have it, and are outside of its share",
 		string(suites): "1 of 2 tagged rows (50.0 %)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: no %q", got, want)

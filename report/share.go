@@ -66,8 +66,11 @@ func (s *scheme) index(name string) int {
 
 // NotJudgedText says of an error that its share is not of all tagged rows.
 func NotJudgedText(label, rows string) string {
-	return label + " was not judged in " + rows + "; its share is of the others, and rows without error may have it"
+	return label + " was not judged in " + rows + ", which may have it, and are outside of its share"
 }
+
+// inNoRow names errors that a table leaves out.
+func inNoRow(labels []string) string { return "in no row: " + strings.Join(labels, ", ") }
 
 // Share is a number of rows, and its share of a larger number.
 type Share struct {
@@ -89,13 +92,13 @@ type Interval struct {
 	Groups int     `json:"groups"` // of the rows that the figures use
 }
 
-// facts are the interval's lines in a report.
-func (i *Interval) facts() []string {
+// method says it in a report.
+func (i *Interval) method() string {
 	of := rowsText(i.Groups)
 	if i.Group != "" {
 		of = words.Plural(i.Groups, "group", "groups") + " of rows (by " + i.Group + ")"
 	}
-	return []string{fmt.Sprintf("%.0f %% intervals and p-values: of %s", 100*i.Level, of)}
+	return fmt.Sprintf("%.0f %% intervals and p-values: of %s", 100*i.Level, of)
 }
 
 // IntervalOptions say how intervals are resampled.

@@ -86,7 +86,7 @@ func (s *Stats) order() []int {
 func (s *Stats) Report() *Report {
 	r := &Report{Title: s.title()}
 	if s.All.Tagged > 0 {
-		r.Facts = append(r.Facts, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
+		r.Method = append(r.Method, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
 	}
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
@@ -95,9 +95,9 @@ func (s *Stats) Report() *Report {
 		r.Facts = append(r.Facts, words.Plural(s.LeftOut, "line was", "lines were")+
 			" rejected when the files were made: outside of every figure")
 	}
-	r.Facts = append(append(r.Facts, thresholdFacts(s.Thresholds)...), s.Weak...)
-	r.Facts = append(r.Facts, s.leftOut()...)
-	r.Facts = append(r.Facts, s.Interval.facts()...)
+	r.addThresholds(s.Thresholds)
+	r.Facts = slices.Concat(r.Facts, s.Weak, s.leftOut())
+	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {
 		r.Sections = s.lists()
 		return r
@@ -144,12 +144,11 @@ func (s *Stats) leftOut() (lines []string) {
 		}
 	}
 	if len(s.Systems) > 1 && s.All.Tagged > 0 { // of one system a table says it
-		count(func(s *SystemStats) int { return s.Untagged }, "untagged, and outside of every share: %s")
+		count(func(s *SystemStats) int { return s.Untagged }, "untagged, outside of every share: %s")
 		count(func(s *SystemStats) int { return s.Truncated }, "truncated: %s")
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
-	count(func(s *SystemStats) int { return s.unsearched }, "not known whether they have an issue, and outside of every "+
-		"issue's share: %s")
+	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
 	name := ""
 	if len(s.Systems) == 1 {
 		name = s.Systems[0].Name + ": "
@@ -231,14 +230,14 @@ func (s *Stats) matrixSection(columns []int) Section {
 		Narrow: s.matrix(columns, heads, false)}
 	switch s.columns[columns[0]].kind {
 	case kindLabel:
-		section.Title = "Share of the tagged rows without error, and with each error, in %"
+		section.Title = "Share of the tagged rows without error [" + s.intervalTitle() + "], and with each error, in %"
 		if slices.ContainsFunc(columns, func(c int) bool { return s.columns[c].kind == kindScore }) {
 			section.Title += "; scores are means on their own scale"
 		}
 	case kindScore:
 		section.Title = "Mean scores"
 	default:
-		section.Title = "Share of the searched rows without issue, and with each issue, in %"
+		section.Title = "Share of the searched rows without issue [" + s.intervalTitle() + "], and with each issue, in %"
 	}
 	if len(s.Systems) <= mostPaperColumns {
 		names := []string{"rows"}
@@ -284,7 +283,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	switch s.columns[columns[0]].kind {
 	case kindLabel:
 		if len(none) > 0 {
-			notes = append(notes, "in no row: "+strings.Join(none, ", "))
+			notes = append(notes, inNoRow(none))
 		}
 	case kindIssue:
 		notes = s.otherIssues()

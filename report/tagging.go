@@ -49,14 +49,16 @@ func (s *Tagging) Text(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s in %.1f s (%.1f a second) with %s: %s\n", words.Plural(s.Rows, "row", "rows"), s.Seconds,
 		s.RowsPerSecond, s.Model, s.outcome())
-	if len(s.Reasons) > 0 {
-		fmt.Fprintf(w, "untagged: %s\n", words.Counts(s.Reasons))
-	}
 	if s.Spent != "" {
 		fmt.Fprintln(w, s.Spent)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var none []string
 	for _, l := range s.Labels {
+		if l.Rows+l.NotJudged == 0 && s.Tagged > 0 {
+			none = append(none, l.Label)
+			continue
+		}
 		notJudged := ""
 		if l.NotJudged > 0 {
 			notJudged = "  not judged in " + words.Plural(l.NotJudged, "row", "rows")
@@ -65,6 +67,9 @@ func (s *Tagging) Text(w io.Writer) error {
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if len(none) > 0 {
+		fmt.Fprintln(w, inNoRow(none))
 	}
 	for _, text := range s.Weak {
 		fmt.Fprintln(w, text)
@@ -85,24 +90,21 @@ const (
 	shareAlike  = 0.75
 )
 
-// outcome counts rows by what became of them. A row without error may have one that nobody could judge.
+// outcome counts rows by what became of them.
 func (s *Tagging) outcome() string {
-	share := Percent(s.WithoutError, s.Tagged)
-	var unjudged []string
-	for _, l := range s.Labels {
-		if l.NotJudged > 0 {
-			unjudged = append(unjudged, l.Label)
+	text := fmt.Sprintf("%d without error (%s)", s.WithoutError, Percent(s.WithoutError, s.Tagged))
+	for _, other := range []struct {
+		rows int
+		are  string
+	}{{s.Truncated, "truncated"}, {s.PartlyRead, "read in part"}, {s.Untagged, "untagged"}} {
+		if other.rows > 0 {
+			text += fmt.Sprintf(", %d %s", other.rows, other.are)
 		}
 	}
-	if s.WithoutError > 0 && len(unjudged) > 0 {
-		share += "; some not judged for " + strings.Join(unjudged, ", ")
+	if s.Rejected > 0 {
+		text += "; " + words.Plural(s.Rejected, "line", "lines") + " rejected"
 	}
-	parts := fmt.Sprintf("%d truncated", s.Truncated)
-	if s.PartlyRead > 0 {
-		parts += fmt.Sprintf(", %d read in part", s.PartlyRead)
-	}
-	return fmt.Sprintf("%d without error (%s), %s, %d untagged; %s rejected", s.WithoutError, share, parts, s.Untagged,
-		words.Plural(s.Rejected, "line", "lines"))
+	return text
 }
 
 // share is that of an error in the rows in which it was judged.

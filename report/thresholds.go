@@ -29,19 +29,20 @@ func NewThresholds(file string, types dataset.Probabilities, t *taxonomy.Taxonom
 	return Thresholds{file, types, strings.Join(parts, ", ")}
 }
 
-// thresholdFacts say them: once where they are the same, else of each file, and what follows.
-func thresholdFacts(of []Thresholds) (facts []string) {
+// addThresholds says them: once where they are the same, else of each file, and what follows.
+func (r *Report) addThresholds(of []Thresholds) {
 	differ := differingThresholds(of)
 	switch {
 	case !isAnyKnown(of):
-		return nil
+		return
 	case differ == "":
-		return []string{"thresholds: " + of[0].text}
+		r.Method = append(r.Method, "thresholds: "+of[0].text)
+		return
 	}
 	for _, t := range of {
-		facts = append(facts, "thresholds of "+t.File+": "+cmp.Or(t.text, "not known"))
+		r.Facts = append(r.Facts, "thresholds of "+t.File+": "+cmp.Or(t.text, "not known"))
 	}
-	return append(facts, differ)
+	r.Facts = append(r.Facts, differ)
 }
 
 func isAnyKnown(of []Thresholds) bool {

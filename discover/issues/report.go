@@ -22,7 +22,7 @@ func (l *List) Report() *report.Report {
 // Summary is the list as a table.
 func (l *List) Summary() *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s in %s", words.Plural(len(l.Issues), "issue", "issues"),
-		words.Plural(l.Rows, "row", "rows")), Facts: l.facts()}
+		words.Plural(l.Rows, "row", "rows")), Facts: l.facts(), Method: []string{l.method()}}
 	table := report.NewTable("issue", "rows", "share", "interval", "severity", "stability")
 	related := slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Relation != "" })
 	if related {
@@ -58,6 +58,14 @@ func (l *List) facts() []string {
 		}
 		facts = append(facts, "unassigned because: "+strings.Join(reasons, ", ")+leave)
 	}
+	if l.Modes != nil {
+		facts = append(facts, l.modes("labels", "with the labels shown"), l.modes("none", "without them")+
+			fmt.Sprintf("; an issue by both in %d", l.Modes["issue_in_both"]))
+	}
+	return facts
+}
+
+func (l *List) method() string {
 	how := "analysis " + l.Analysis
 	if l.Grouping != "" {
 		how += ", grouping " + l.Grouping
@@ -65,12 +73,7 @@ func (l *List) facts() []string {
 	if l.Agreement != nil {
 		how += fmt.Sprintf(", %d orders that agree by %.2f (adjusted Rand index)", l.Orders, *l.Agreement)
 	}
-	facts = append(facts, how)
-	if l.Modes != nil {
-		facts = append(facts, l.modes("labels", "with the labels shown"), l.modes("none", "without them")+
-			fmt.Sprintf("; an issue by both in %d", l.Modes["issue_in_both"]))
-	}
-	return facts
+	return how
 }
 
 // modes says what one of two kinds of analyses found.
@@ -80,10 +83,15 @@ func (l *List) modes(kind, how string) string {
 		n("unfounded"), n("unassigned"))
 }
 
+// IsUnstable tells whether an issue is.
+func (l *List) IsUnstable() bool {
+	return slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Unstable })
+}
+
 // Notes say what marks issues, and how intervals were computed.
 func (l *List) Notes() []string {
 	var notes []string
-	if unstable := slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Unstable }); unstable {
+	if l.IsUnstable() {
 		notes = append(notes, fmt.Sprintf("an issue marked with * is unstable: its stability is below %.1f", StableFrom))
 	}
 	if l.Interval != "" {

@@ -261,8 +261,11 @@ func (m *Merged) droppers() (names []string) {
 func (m *Merged) Text(w io.Writer) error {
 	var out report.Lines
 	if m.New {
-		out.Add("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer",
-			m.Batch, m.Train, m.Random, m.Auto)
+		text := fmt.Sprintf("%s: %d to the training set, %d of the random slice", m.Batch, m.Train, m.Random)
+		if m.Auto > 0 {
+			text += fmt.Sprintf(", %d without a reviewer", m.Auto)
+		}
+		out.Add("merged", "%s", text)
 		out.Add("labels", "%s", m.labels)
 		m.Changes.add(&out)
 		switch {
@@ -278,7 +281,18 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
 	}
-	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	var left []string
+	for _, of := range []struct {
+		items int
+		what  string
+	}{{len(m.Skipped), "skipped"}, {len(m.Missing), "not answered"}, {len(m.Conflicts), "in conflict"}} {
+		if of.items > 0 {
+			left = append(left, fmt.Sprintf("%d %s", of.items, of.what))
+		}
+	}
+	if left != nil {
+		out.Add("left out", "%s", strings.Join(left, ", "))
+	}
 	if m.Late > 0 {
 		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
 			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
@@ -293,7 +307,9 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
 	}
 	for i, r := range m.Reviewers {
-		out.Add(r.Name, "%s", r.Summary())
+		if !m.isOnlySettled() {
+			out.Add(r.Name, "%s", r.Summary())
+		}
 		for _, other := range m.Reviewers[:i] {
 			if strings.EqualFold(r.Name, other.Name) {
 				out.Add("names", "%s and %s count as two people", other.Name, r.Name)
@@ -310,6 +326,9 @@ func (m *Merged) Text(w io.Writer) error {
 	fmt.Fprintln(w)
 	return m.Agreement.Text(w)
 }
+
+// isOnlySettled tells whether nobody answered more than what reviewers differed on.
+func (m *Merged) isOnlySettled() bool { return m.New && m.Settled > 0 && m.again }
 
 // hitWords are "3 of 10 rows that were chosen, and 2 of 2 of the random slice".
 func hitWords(chosen, random review.Hits) string {

@@ -86,7 +86,7 @@ func (d Deciding) Places() string {
 	if d.File == "" {
 		return "with: " + d.Page
 	}
-	return fmt.Sprintf("with: %s, or fill in %s and merge it as NAME=FILE", d.Page, words.Quote(d.File))
+	return fmt.Sprintf("with: %s (or fill in %s, and merge it as NAME=FILE)", d.Page, words.Quote(d.File))
 }
 
 // IterationLine is one iteration in short.

@@ -38,13 +38,29 @@ func (c *TrainingCounts) kindWords() string {
 	return strings.Join(parts, ", ")
 }
 
-// labelWords counts labels in the taxonomy's order, those without rows too: they are what is missing.
+// labelWords counts the labels of some rows, in the taxonomy's order.
 func labelWords(counts map[string]int, t *taxonomy.Taxonomy) string {
-	parts := make([]string, len(t.Types))
-	for i, y := range t.Types {
-		parts[i] = fmt.Sprintf("%s %d", y.Code, counts[y.Name])
+	var parts []string
+	for _, y := range t.Types {
+		if n := counts[y.Name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", y.Code, n))
+		}
 	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "none")
+}
+
+// missingWords name the labels of no row.
+func missingWords(counts map[string]int, t *taxonomy.Taxonomy) string {
+	var missing []string
+	for _, y := range t.Types {
+		if counts[y.Name] == 0 {
+			missing = append(missing, y.Code)
+		}
+	}
+	if missing == nil {
+		return ""
+	}
+	return "; no row of " + strings.Join(missing, ", ")
 }
 
 // Text writes where a workspace stands, and what to do next.
@@ -58,7 +74,7 @@ func (s *Status) Text(w io.Writer) error {
 	}
 	out.Add("training", "%s", training)
 	if s.Training.Rows > 0 {
-		out.Add("labels", "%s", labelWords(s.Training.Labels, s.of))
+		out.Add("labels", "%s", labelWords(s.Training.Labels, s.of)+missingWords(s.Training.Labels, s.of))
 	}
 	if s.Dev+s.Random+s.Held > 0 {
 		out.Add("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)

@@ -315,7 +315,7 @@ func TestStatusOfBatches(t *testing.T) {
 	book := w.Path("batches/B001/conflicts/review.xlsx")
 	write(t, book, "a workbook")
 	if _, b := status(); b.File != book || b.Page != page.Page || !strings.HasSuffix(b.words(),
-		" but for 2 in conflict, which wait to be decided with: "+page.Page+", or fill in "+book+" and merge it as NAME=FILE") {
+		" but for 2 in conflict, which wait to be decided with: "+page.Page+" (or fill in "+book+", and merge it as NAME=FILE)") {
 		t.Errorf("merged: %s", b.words())
 	}
 	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)

@@ -201,7 +201,10 @@ const shownDiffer = 5
 
 // Summary is what the reviewer did, in a line.
 func (r *Reviewer) Summary() string {
-	text := fmt.Sprintf("%s, %d skipped", words.Plural(r.Answered, "answer", "answers"), r.Skipped)
+	text := words.Plural(r.Answered, "answer", "answers")
+	if r.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", r.Skipped)
+	}
 	if r.Missing > 0 {
 		text += fmt.Sprintf(", %d not answered", r.Missing)
 	}

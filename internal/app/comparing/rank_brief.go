@@ -14,14 +14,29 @@ import (
 func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report {
 	r := &report.Report{Title: c.title(), Facts: c.facts(), Result: c.result()}
 	s, rank := c.TypesSection(t), "erreval rank "+words.Quote(files[0])
+	if len(c.Audits) > 0 { // which name the judges
+		r.Facts = nil
+	}
 	s.Notes = append(s.Notes, c.sharedNotes()...)
 	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: "+rank)
 	if len(c.Tables) == 1 {
 		s = shortBoard(&c.Tables[0])
 		s.Notes = append(s.Notes, "a tie is half a win; ratings: "+rank)
 	}
-	r.Sections = slices.Concat([]report.Section{s}, c.Comparisons(), c.auditSections())
+	r.Sections = slices.Concat([]report.Section{s}, c.briefComparisons(), c.auditSections(true))
 	return r
+}
+
+// fewAgreed is the number of pairs below which a share of agreement says nothing.
+const fewAgreed = 10
+
+// briefComparisons are Comparisons without agreement on a few pairs.
+func (c *Comparison) briefComparisons() []report.Section {
+	b := *c
+	if !slices.ContainsFunc(c.Agreement, func(a Agreement) bool { return a.Pairs >= fewAgreed }) {
+		b.Agreement = nil
+	}
+	return b.Comparisons()
 }
 
 // shortBoard is the leaderboard of a type without ratings.

@@ -136,7 +136,7 @@ func (c *Comparison) report(matrices bool) *report.Report {
 			r.Sections = append(r.Sections, matrixSection(&c.Tables[i]))
 		}
 	}
-	r.Sections = slices.Concat(r.Sections, c.Comparisons(), c.auditSections())
+	r.Sections = slices.Concat(r.Sections, c.Comparisons(), c.auditSections(false))
 	return r
 }
 
@@ -288,26 +288,34 @@ func (c *Comparison) modeSection() report.Section {
 	return s
 }
 
-// auditSections show what judges go by, where that is known.
-func (c *Comparison) auditSections() []report.Section {
+// auditSections show what judges go by, where that is known; short is without log odds.
+func (c *Comparison) auditSections(short bool) []report.Section {
 	if len(c.Audits) == 0 {
 		return nil
 	}
 	own := slices.ContainsFunc(c.ShownAudits(), func(a *audit.Audit) bool { return a.Own > 0 })
-	s := report.Section{Title: "What the judges go by besides quality",
-		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing " +
-			"about quality; position and length (log odds, systems held constant) 0"},
-		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "position", "length")}
+	note := "without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing about quality"
+	titles := []string{"judge, type", "changed", "reversed", "first wins", "longer wins"}
 	if own {
-		s.Table.Columns = append(s.Table.Columns, report.NewTable("", "own wins", "own text").Columns[1:]...)
+		titles = append(titles, "own wins")
 	}
+	if !short {
+		note += "; position, length and own text (log odds, systems held constant) 0"
+		titles = append(titles, "position", "length")
+		if own {
+			titles = append(titles, "own text")
+		}
+	}
+	s := report.Section{Title: "What the judges go by besides quality", Notes: []string{note},
+		Table: report.NewTable(titles...)}
 	for _, a := range c.ShownAudits() {
 		row := []any{a.Judge + ", " + a.Type, a.Changed.As(percent), a.Reversed.As(percent), a.FirstWins.As(percent),
-			a.LongWins.As(percent), a.Position.As("%.2f"), a.Length.As("%.2f")}
+			a.LongWins.As(percent)}
 		if own {
-			row = append(row, a.OwnWins.As(percent), a.OwnSlope.As("%.2f"))
+			row = append(row, a.OwnWins.As(percent))
 		}
-		s.Table.Rows = append(s.Table.Rows, row)
+		row = append(row, a.Position.As("%.2f"), a.Length.As("%.2f"), a.OwnSlope.As("%.2f"))
+		s.Table.Rows = append(s.Table.Rows, row[:len(titles)])
 		for _, note := range a.Notes {
 			if !slices.Contains(s.Notes, note) {
 				s.Notes = append(s.Notes, note)

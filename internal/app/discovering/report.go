@@ -109,7 +109,11 @@ func (d *discovery) publish(l *issues.List) error {
 	case d.Process.Quiet:
 		return err
 	}
-	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out), d.Process.TerminalWidth()))
+	summary := l.Summary()
+	if d.Brief && !l.IsUnstable() {
+		summary.Sections = nil
+	}
+	err = errors.Join(err, summary.Text(run.Guard(d.Process.Out), d.Process.TerminalWidth()))
 	d.Process.Warn("rows: %s; issues with examples: %s", d.Output, issues.Path(d.Output))
 	if d.judges == nil {
 		return err

@@ -73,6 +73,7 @@ function change(edit) {
 
 function toggle(type) {
   if (!item()) return;
+  $('groups').hidden = false;
   change(({ labels }) => {
     if (labels.delete(type.name)) return;
     for (const other of batch.types) if (type.no_error || other.no_error) labels.delete(other.name);
@@ -251,17 +252,28 @@ function drawFields(it) {
   $('fields').replaceChildren(...batch.fields.map((field, i) => element('div', { className: 'field' + (i ? '' : ' first') + (field.group ? ' shared' : '') },
     element('dt', { title: field.definition }, field.name),
     element('dd', { dir: 'auto' }, ...text(it.texts[i])))));
-  $('choices').replaceChildren(...(it.choices || []).map(({ by, labels }) => {
-    const button = element('button', { type: 'button' }, `as ${by}: ${labels.join(', ') || 'no label'}`);
-    button.addEventListener('click', () => send(labels, shown().notes, false));
-    return button;
-  }));
+  const choices = (it.choices || []).map(({ by, labels }) => button(`as ${by}: ${labels.join(', ') || 'no label'}`,
+    () => send(labels, shown().notes, false)));
+  $('groups').hidden = choices.length > 0;
+  if (choices.length > 0) choices.push(button('other labels', showLabels));
+  $('choices').replaceChildren(...choices);
   for (const type of batch.types) {
     const hint = $(`hint-${type.key}`), p = (it.probabilities || {})[type.name];
     const proposed = (it.proposed || []).includes(type.name);
     hint.textContent = (proposed ? 'proposed ' : '') + (p === undefined ? '' : p.toFixed(2));
     hint.className = proposed ? 'hint proposed' : 'hint';
   }
+}
+
+function showLabels() {
+  $('groups').hidden = false;
+  $('place').focus({ preventScroll: true }); // so that keys are those of the labels, not of a button
+}
+
+function button(words, does, properties) {
+  const b = element('button', { type: 'button', ...properties }, ...[words].flat());
+  b.addEventListener('click', does);
+  return b;
 }
 
 function text(pieces) {
@@ -302,9 +314,8 @@ function drawCommands() {
   for (const c of commands) {
     const shows = c.shows || c.key;
     if (!c.hidden) {
-      const button = element('button', { type: 'button', 'aria-keyshortcuts': c.key }, c.name + ' ', element('kbd', {}, shows));
-      button.addEventListener('click', () => c.does());
-      $(c.main ? 'main-actions' : 'other-actions').append(button);
+      $(c.main ? 'main-actions' : 'other-actions').append(button([c.name + ' ', element('kbd', {}, shows)], () => c.does(),
+        { 'aria-keyshortcuts': c.key }));
     }
     $('keys').append(element('dt', {}, element('kbd', {}, shows)), element('dd', {}, c.says));
   }
