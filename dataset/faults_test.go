@@ -352,7 +352,7 @@ func TestNotes(t *testing.T) {
 		{"empty sheet.xlsx", workbookOf(t, func(f *excelize.File) error {
 			_, err := f.NewSheet("other")
 			return errors.Join(err, f.RemoveRow("Sheet1", 3), f.RemoveRow("Sheet1", 2), f.RemoveRow("Sheet1", 1))
-		}), `reading the sheet "other", as no row stands in those before it; the workbook also has ["Sheet1"] (--sheet names another)|there is no row in it`},
+		}), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)|there is no row in it`},
 		{"in.xlsx", workbookOf(t, func(f *excelize.File) error { _, err := f.NewSheet("other"); return err }),
 			`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
 		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }),

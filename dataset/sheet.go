@@ -47,16 +47,43 @@ func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 		return nil, err
 	}
 	s.in = in
-	err = s.readHeader(o)
-	for more := true; more && err == nil && errors.Is(s.peek(0).err, io.EOF); { // on to the first sheet with rows
-		if more, err = in.NextSheet(); more {
-			err = s.readHeader(o)
-		}
-	}
-	if err != nil {
+	if err = s.findSheet(o); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// findSheet begins with the first sheet of several columns; where columns were named for all fields that rows need, with
+// the first that has them; else with the first that has rows.
+func (s *sheet) findSheet(o Options) error {
+	best, columns, last := 0, 0, 0
+	for i := range s.in.Sheets() {
+		err := s.readHeader(o)
+		switch {
+		case err != nil && columns == 0:
+			return err
+		case err != nil || errors.Is(s.peek(0).err, io.EOF):
+		case o.nameFields(s.flat.names):
+			return nil
+		case min(len(s.flat.names), 2) > columns:
+			best, columns = i, min(len(s.flat.names), 2)
+		}
+		if last = i; columns > 1 && !o.mapsAll() {
+			break
+		}
+		if i+1 < s.in.Sheets() {
+			if err = s.in.GoTo(i + 1); err != nil && columns == 0 {
+				return err
+			}
+		}
+	}
+	if best == last {
+		return nil
+	}
+	if err := s.in.GoTo(best); err != nil {
+		return err
+	}
+	return s.readHeader(o)
 }
 
 func (s *sheet) readHeader(o Options) error {
@@ -93,7 +120,7 @@ func (s *sheet) readHeader(o Options) error {
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
 	most, several := 0, -1
-	mapped := !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool { return !f.Optional && o.Map[f.Name] == "" })
+	mapped := o.mapsAll()
 	for i, left := 0, o.maxRecord(); i < LookAhead && left > 0; i++ {
 		var names []string
 		row := s.peek(i)
@@ -121,6 +148,11 @@ func (o *Options) fields() []taxonomy.Field {
 		return nil
 	}
 	return o.Taxonomy.Fields
+}
+
+// mapsAll tells whether a column was named for every field that rows need.
+func (o *Options) mapsAll() bool {
+	return !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool { return !f.Optional && o.Map[f.Name] == "" })
 }
 
 // nameFields tells whether the names are those of columns for all fields that rows need.

@@ -24,8 +24,13 @@ func TestSheets(t *testing.T) {
 		want   string // note of the sheet or the header, or the error
 	}{
 		{"later sheet", [][][]any{{}, table}, Options{}, 2,
-			`reading the sheet "Sheet2", as no row stands in those before it; the workbook also has ["Sheet1"]`},
-		{"header alone", [][][]any{table[:1], table}, Options{}, 2, `reading the sheet "Sheet2", as no row`},
+			`reading the sheet "Sheet2", as those before it have no row, or not the columns; the workbook also has ["Sheet1"]`},
+		{"header alone", [][][]any{table[:1], table}, Options{}, 2, `reading the sheet "Sheet2", as those before`},
+		{"cover", [][][]any{{titles, {"ask before changing"}}, table}, Options{}, 2, `reading the sheet "Sheet2", as those before`},
+		{"mapped on a later sheet", [][][]any{{{"F", "old"}, {"q", "p"}}, {{"F", "T"}, {"q", "p"}}},
+			Options{Map: map[string]string{"question": "F", "passage": "T"}}, 1, `reading the sheet "Sheet2", as those before`},
+		{"mapped nowhere", [][][]any{{{"F", "old"}, {"q", "p"}}, {{"F", "T"}, {"q", "p"}}},
+			Options{Map: map[string]string{"question": "F", "passage": "X"}}, 0, `no column "X" in row 1 of the sheet "Sheet1"`},
 		{"named", [][][]any{{}, table}, Options{Sheet: "Sheet1"}, 0, "there is no row in it"},
 		{"titles", [][][]any{{titles, {}, {"made on", 45000}, table[0], table[1]}}, Options{}, 1,
 			"the header is row 4; what stands above it is left out"},

@@ -13,7 +13,10 @@ func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
 	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.otherModel(), d.A.describe("A"), d.B.describe("B"),
 		[]string{d.describe()})
-	r.Method = []string{"model " + joinModels(d.B.Models) + ", taxonomy " + d.Taxonomy, d.Interval.method()}
+	r.Method = []string{"taxonomy " + d.Taxonomy, d.Interval.method()}
+	if d.otherModel() == nil {
+		r.Method[0] = "model " + joinModels(d.B.Models) + ", " + r.Method[0]
+	}
 	r.addThresholds(d.Thresholds)
 	changes, examples := d.tables()
 	shares := Section{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}

@@ -93,18 +93,11 @@ const (
 // outcome counts rows by what became of them.
 func (s *Tagging) outcome() string {
 	text := fmt.Sprintf("%d without error (%s)", s.WithoutError, Percent(s.WithoutError, s.Tagged))
-	for _, other := range []struct {
-		rows int
-		are  string
-	}{{s.Truncated, "truncated"}, {s.PartlyRead, "read in part"}, {s.Untagged, "untagged"}} {
-		if other.rows > 0 {
-			text += fmt.Sprintf(", %d %s", other.rows, other.are)
-		}
+	if others := words.Some(words.Count{N: s.Truncated, What: "truncated"}, words.Count{N: s.PartlyRead,
+		What: "read in part"}, words.Count{N: s.Untagged, What: "untagged"}); others != "" {
+		text += ", " + others
 	}
-	if s.Rejected > 0 {
-		text += "; " + words.Plural(s.Rejected, "line", "lines") + " rejected"
-	}
-	return text
+	return text + words.Rejected(s.Rejected)
 }
 
 // share is that of an error in the rows in which it was judged.

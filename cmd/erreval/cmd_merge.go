@@ -31,8 +31,8 @@ model, taxonomy and options are the same, no part is missing and no id occurs tw
 			o.Files.Inputs = nil // parts are files that erreval named
 			m, err := merging.Merge(ctx.Context, e.Process, o)
 			if err == nil && !e.Quiet {
-				fmt.Fprintf(e.Err, "%s of %s in %s; %s rejected\n", words.Plural(m.Rows, "row", "rows"),
-					words.Plural(m.Parts, "part", "parts"), o.Output, words.Plural(m.Rejected, "line", "lines"))
+				fmt.Fprintf(e.Err, "%s of %s in %s%s\n", words.Plural(m.Rows, "row", "rows"),
+					words.Plural(m.Parts, "part", "parts"), o.Output, words.Rejected(m.Rejected))
 			}
 			return err
 		},

@@ -104,17 +104,25 @@ func (s *Reader) openSheet(i int) error {
 	return nil
 }
 
-// NextSheet goes on to the next sheet, unless Options names one or this is the last; it tells whether it did.
-func (s *Reader) NextSheet() (bool, error) {
-	if s.named || s.sheet+1 >= min(len(s.book.names), maxSheets) {
-		return false, nil
+// Sheets is the number of sheets that may be read; 1 where Options names one.
+func (s *Reader) Sheets() int {
+	if s.named {
+		return 1
+	}
+	return min(len(s.book.names), maxSheets)
+}
+
+// GoTo begins with a sheet again, by its place, which is below Sheets.
+func (s *Reader) GoTo(i int) error {
+	if s.named {
+		i = s.sheet
 	}
 	err := s.part.Close()
 	s.part = nil
 	if err == nil {
-		err = s.startSheet(s.sheet + 1)
+		err = s.startSheet(i)
 	}
-	return err == nil, err
+	return err
 }
 
 // SheetsWith gives the names of the sheets, hidden ones too, in whose first row that is not empty a cell has the text.
@@ -271,7 +279,7 @@ func (s *Reader) Notes() []string {
 	if others := s.otherSheets(); len(others) > 0 && !s.named {
 		why := ""
 		if s.sheet > 0 {
-			why = ", as no row stands in those before it"
+			why = ", as those before it have no row, or not the columns"
 		}
 		notes = append(notes, fmt.Sprintf("reading the sheet %q%s; the workbook also has %q (--sheet names another)",
 			s.book.names[s.sheet], why, others))

@@ -35,7 +35,9 @@ func (l *List) Summary() *report.Report {
 		}
 		table.Rows = append(table.Rows, row)
 	}
-	r.Sections = []report.Section{{Title: "Issues", Notes: l.Notes(), Table: table}}
+	if len(l.Issues) > 0 {
+		r.Sections = []report.Section{{Title: "Issues", Notes: l.Notes(), Table: table}}
+	}
 	return r
 }
 

@@ -20,6 +20,31 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Count is a number of things that are or were something.
+type Count struct {
+	N    int
+	What string
+}
+
+// Some are the counts that are not 0: "2 untagged, 1 truncated".
+func Some(counts ...Count) string {
+	var parts []string
+	for _, c := range counts {
+		if c.N != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.N, c.What))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Rejected is the end of a summary: "; 2 lines rejected", or nothing.
+func Rejected(lines int) string {
+	if lines == 0 {
+		return ""
+	}
+	return "; " + Plural(lines, "line", "lines") + " rejected"
+}
+
 // Counts is "cut 1, refused 2", by name.
 func Counts(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))

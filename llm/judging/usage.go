@@ -156,8 +156,12 @@ func (f *Forecast) Add(model string, r *llm.Request) error {
 
 // Text prints the forecast. unpriced are the models that have no price.
 func (f *Forecast) Text(w io.Writer, unpriced []string) error {
-	fmt.Fprintf(w, "%s, %s (%d in the journal already); %s rejected\n", words.Plural(f.Rows, "row", "rows"),
-		words.Plural(f.Calls, "call", "calls"), f.InJournal, words.Plural(f.Rejected, "line", "lines"))
+	journal := ""
+	if f.InJournal > 0 {
+		journal = fmt.Sprintf(" (%d in the journal already)", f.InJournal)
+	}
+	fmt.Fprintf(w, "%s, %s%s%s\n", words.Plural(f.Rows, "row", "rows"), words.Plural(f.Calls, "call", "calls"), journal,
+		words.Rejected(f.Rejected))
 	fmt.Fprintf(w, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
 	if f.MaxCost != nil {
 		fmt.Fprintf(w, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
@@ -165,7 +169,7 @@ func (f *Forecast) Text(w io.Writer, unpriced []string) error {
 		fmt.Fprintf(w, "cost: not known, as there is no price of %s; give it in a file with --prices\n",
 			strings.Join(unpriced, ", "))
 	}
-	_, err := fmt.Fprintf(w, "A reply that does not hold what was asked for is asked for again, up to %s in all; "+
-		"--max-cost, --max-tokens and --max-calls bound everything.\n", words.Plural(f.Attempts, "time", "times"))
+	_, err := fmt.Fprintf(w, "unusable replies are asked for again, up to %s in all; bounds: --max-cost, --max-tokens, "+
+		"--max-calls\n", words.Plural(f.Attempts, "time", "times"))
 	return err
 }

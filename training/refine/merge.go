@@ -281,17 +281,9 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
 	}
-	var left []string
-	for _, of := range []struct {
-		items int
-		what  string
-	}{{len(m.Skipped), "skipped"}, {len(m.Missing), "not answered"}, {len(m.Conflicts), "in conflict"}} {
-		if of.items > 0 {
-			left = append(left, fmt.Sprintf("%d %s", of.items, of.what))
-		}
-	}
-	if left != nil {
-		out.Add("left out", "%s", strings.Join(left, ", "))
+	if left := words.Some(words.Count{N: len(m.Skipped), What: "skipped"}, words.Count{N: len(m.Missing),
+		What: "not answered"}, words.Count{N: len(m.Conflicts), What: "in conflict"}); left != "" {
+		out.Add("left out", "%s", left)
 	}
 	if m.Late > 0 {
 		out.Add("of these", "%s merged before, with labels that stay until somebody decides",

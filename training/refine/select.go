@@ -235,9 +235,9 @@ func (s *Selected) Text(w io.Writer) error {
 	} else {
 		out.Add("batch", "%s, frozen in %s", s.Batch, s.w.Path(BatchesDir, s.Batch))
 	}
-	out.Add("chosen from", "%s", s.Pool.Text())
 	out.Add("review", "%s", s.Review())
 	if !s.HandedOut {
+		out.Add("chosen from", "%s", s.Pool.Text())
 		out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
 		out.Add("spread", "%s", s.Spread())
 	}

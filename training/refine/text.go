@@ -233,9 +233,9 @@ func (e *Evaluation) words() string {
 func (m *Made) Text(w io.Writer) error {
 	var out report.Lines
 	out.Add("workspace", "%s, %s", m.dir, m.taxonomy)
-	out.Add("groups", "%s", groupWords(m.Group))
 	out.Add("pool", "%s", words.Plural(m.Pool, "row", "rows"))
 	if m.Train+m.Dev > 0 {
+		out.Add("groups", "%s", groupWords(m.Group))
 		out.Add("training", "%s", words.Plural(m.Train, "row", "rows"))
 		out.Add("development", "%s of %s", words.Plural(m.Dev, "row", "rows"), words.Plural(m.Groups, "group", "groups"))
 	}

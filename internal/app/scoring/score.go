@@ -326,9 +326,8 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 		}
 		by = "by " + strings.Join(s.Judging.judges.Options.Names(), ", ")
 	}
-	fmt.Fprintf(w, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", words.Plural(s.Rows, "row", "rows"), s.Seconds,
-		by,
-		s.Unscored, words.Plural(s.Rejected, "line", "lines"))
+	fmt.Fprintf(w, "%s in %.1f s, scored %s: %d unscored%s\n", words.Plural(s.Rows, "row", "rows"), s.Seconds, by,
+		s.Unscored, words.Rejected(s.Rejected))
 	if s.Rows == 0 {
 		return nil
 	}
