@@ -21,7 +21,6 @@ type sheet struct {
 	in     *xlsx.Reader
 	header map[int]int // column of the sheet that has a name, to its place in flat
 	place  string      // of the header
-	head   int         // its row
 	merged int         // cells that were filled as they are merged with one above them
 	flat   *flatHeader
 	ahead  []sheetRow // read already, but not given out
@@ -99,7 +98,7 @@ func (s *sheet) readHeader(o Options) error {
 	if at > 0 {
 		s.said = []string{fmt.Sprintf("the header is row %d; what stands above it is left out", head.number)}
 	}
-	s.place, s.head = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName()), head.number
+	s.place, s.in.Head = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName()), head.number
 	var names []string
 	for _, c := range head.cells {
 		if c.Err != nil && c.Merged == 0 {
@@ -190,7 +189,7 @@ func (s *sheet) next() (record, error) {
 	for _, c := range row.cells {
 		i, named := s.header[c.Column]
 		switch {
-		case c.Merged > 0 && (!named || c.Merged <= s.head):
+		case c.Merged > 0 && (!named || c.Merged <= s.in.Head):
 			continue
 		case c.Err != nil:
 			fault = c.Err

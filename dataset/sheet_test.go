@@ -61,6 +61,22 @@ func TestSheets(t *testing.T) {
 	}
 }
 
+// TestMergedTitle: a title over several columns is no loss.
+func TestMergedTitle(t *testing.T) {
+	data := workbookOf(t, func(f *excelize.File) error {
+		return errors.Join(putSheets(f, [][][]any{{{"Results"}, {"question", "passage"}, {"q", "p"}}}),
+			f.MergeCell("Sheet1", "A1", "B1"))
+	})
+	r, err := NewSource(bytes.NewReader(data), "f", Options{Taxonomy: questions(t), Format: Format{Name: XLSX}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, bad, err := readErr(r)
+	if notes := strings.Join(r.Notes(), "|"); rows != 1 || len(bad) > 0 || err != nil || strings.Contains(notes, "merged") {
+		t.Errorf("%d rows, %v, %v: %s", rows, bad, err, notes)
+	}
+}
+
 // TestMarkedLabels: labels stand on yellow where an error was not judged, beside its name; the probabilities are folded.
 func TestMarkedLabels(t *testing.T) {
 	full := &Row{columns: []column{{"question", json.RawMessage(`"q"`)}}}

@@ -40,6 +40,8 @@ type Cell struct {
 
 // Reader reads one sheet of a workbook, row by row.
 type Reader struct {
+	Head int // row of the header: merged ranges above it are no loss
+
 	book   *workbook
 	max    int
 	left   int // bytes of the row at hand that its texts may still take
@@ -159,7 +161,9 @@ func (s *Reader) Next() ([]Cell, error) {
 			return nil, err
 		}
 		if start.Name.Local == "mergeCell" {
-			s.ranges++
+			if r := parseRange(attribute(start, "ref")); r.first >= s.Head || r.last > r.first {
+				s.ranges++
+			}
 			continue
 		}
 		s.left = s.max
