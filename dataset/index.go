@@ -10,7 +10,7 @@ import (
 // which one is meant, whatever order the files have and whichever rows they lack.
 type Index struct {
 	rows  map[string]indexed // the first row of each id
-	equal map[equalRows][]int
+	equal map[equalRows]rowNumbers
 }
 
 // indexed is a row in an Index.
@@ -29,12 +29,13 @@ type equalRows struct {
 }
 
 // NewIndex starts without rows.
-func NewIndex() *Index { return &Index{rows: map[string]indexed{}, equal: map[equalRows][]int{}} }
+func NewIndex() *Index { return &Index{rows: map[string]indexed{}, equal: map[equalRows]rowNumbers{}} }
 
 // indexID is the id that rows of several files have in common.
 func (r *Row) indexID() string { return cmp.Or(r.given, r.ID) }
 
-// Add adds a row under a number of the caller's.
+// Add adds a row under a number of the caller's; a negative one is that of a row which others of the same id and text
+// come before.
 func (x *Index) Add(row *Row, n int) {
 	id, text := row.indexID(), row.TextSum()
 	first, there := x.rows[id]
@@ -45,10 +46,25 @@ func (x *Index) Add(row *Row, n int) {
 	if !first.shared {
 		first.shared = true
 		x.rows[id] = first
-		x.equal[equalRows{id, first.text}] = []int{first.n}
+		x.equal[equalRows{id, first.text}] = rowNumbers{}.with(first.n)
 	}
 	key := equalRows{id, text}
-	x.equal[key] = append(x.equal[key], n)
+	x.equal[key] = x.equal[key].with(n)
+}
+
+// rowNumbers are those of rows that share id and text.
+type rowNumbers struct {
+	list []int
+	left int // how many more are negative
+}
+
+func (all rowNumbers) with(n int) rowNumbers {
+	if n < 0 {
+		all.left++
+	} else {
+		all.list = append(all.list, n)
+	}
+	return all
 }
 
 // Match finds the rows of one other file in an Index, each at most once.
@@ -85,11 +101,14 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	if first.shared {
 		key := equalRows{id, text}
 		rows, i := m.in.equal[key], m.found[key]
-		if i >= len(rows) {
+		if i >= len(rows.list)+rows.left {
 			return -1, false, false
 		}
 		m.found[key]++
-		return rows[i], true, true
+		if i >= len(rows.list) {
+			return -1, true, true
+		}
+		return rows.list[i], true, true
 	}
 	same = text == first.text || first.any
 	if !same && first.system.IsOther(row.SystemName()) {

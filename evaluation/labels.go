@@ -72,7 +72,8 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 // does; file is its name in the report and in errors. ReadGold counts rows without gold labels and leaves them out. It
 // is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	g := &goldSet{file: file, index: dataset.NewIndex(), filter: dataset.Filter{Where: l.o.Where}}
+	g := &goldSet{file: file, index: dataset.NewIndex(), filter: dataset.Filter{Where: l.o.Where},
+		ids: map[string]bool{}}
 	var err error
 	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.addRow(r, &l.o) }); err != nil {
 		return err

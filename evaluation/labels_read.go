@@ -82,6 +82,7 @@ type goldSet struct {
 	counts GoldCounts
 	faults []error // the rejected lines
 	filter dataset.Filter
+	ids    map[string]bool // given ones of rows
 }
 
 func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
@@ -92,8 +93,11 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	}
 	g.index.Add(r, len(g.rows))
 	g.rows = append(g.rows, *row)
-	if isRepeated(r) {
-		g.counts.Duplicate++
+	if id := r.GivenID(); id != "" {
+		if g.ids[id] {
+			g.counts.Duplicate++
+		}
+		g.ids[id] = true
 	}
 	return nil
 }

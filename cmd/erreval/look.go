@@ -158,7 +158,9 @@ func (o *lookOptions) readLabels(ctx *cli.Context, e *env, file string, take run
 // readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file
 // with predictions that have their ids.
 func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
-	err := o.Read(ctx.Context, e.Process, gold, labels.ReadGold)
+	texts := *o
+	texts.RepeatedIDs = len(o.where) > 0 // rows of one id may be those of several people
+	err := texts.Read(ctx.Context, e.Process, gold, labels.ReadGold)
 	if !run.LacksColumns(err) || gold == o.paths[0] {
 		return err
 	}

@@ -65,7 +65,7 @@ func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns 
 
 // readJoined hands the rows of j's file to add.
 func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*dataset.Row) error) error {
-	in.Taxonomy, in.Columns, in.Limit, in.repeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
+	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
 	faults, err := in.Each(ctx, p, j.File, add)
 	switch {
 	case err != nil:

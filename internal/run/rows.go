@@ -19,15 +19,14 @@ type Rows struct {
 	Joined            *Joined  // columns of another file that rows get, or nil
 	runrecord.Reading          // with the limit of each file
 	CopiesSaid        bool     // as in dataset.Options
+	RepeatedIDs       bool     // as there
 	// of the file that ReadJoined reads: only rows with these values, in those of the columns that it has
 	JoinedWhere map[string]string
-
-	repeatedIDs bool // nothing is said of rows of one id
 }
 
 func (in *Rows) options() dataset.Options {
 	return dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, RecordedID: in.RecordedID, Limit: in.Limit,
-		RepeatedIDs: in.repeatedIDs, CopiesSaid: in.CopiesSaid}
+		RepeatedIDs: in.RepeatedIDs, CopiesSaid: in.CopiesSaid}
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.
