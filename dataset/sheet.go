@@ -52,8 +52,8 @@ func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	return s, nil
 }
 
-// findSheet begins with the first sheet of several columns; where columns were named for all fields that rows need, with
-// the first that has them; else with the first that has rows.
+// findSheet begins with the first sheet of several columns, or, where columns were named for all fields that rows need,
+// that has those; else with the first that has rows.
 func (s *sheet) findSheet(o Options) error {
 	best, columns, last := 0, 0, 0
 	for i := range s.in.Sheets() {
