@@ -231,7 +231,9 @@ func (s *Stats) result() string {
 		case best.cells[columns[0]].Share.Share == s.Systems[d.than].cells[columns[0]].Share.Share:
 			sure = ", the same share as " + d.Than
 		default:
-			sure = ", not surely more than " + d.Than
+			if sure = ", not surely more than " + d.Than; d.P.Defined() {
+				sure += " (" + s.sureText(&d) + ")"
+			}
 		}
 	}
 	one, unit, scale := best.cells[columns[0]], " %", Number(100)
