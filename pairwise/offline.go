@@ -83,7 +83,7 @@ func better(a, b bool) string {
 }
 
 func (o *Offline) overall(p *pair) string {
-	a, b := o.left(p.a), o.left(p.b)
+	a, b := o.left(p.a, p.b), o.left(p.b, p.a)
 	switch {
 	case a > b:
 		return verdicts.A
@@ -94,11 +94,11 @@ func (o *Offline) overall(p *pair) string {
 }
 
 // left is the part of a text's worth that its errors leave: 1 − severity of each, as in an offline score. An error of
-// severity 1 outweighs any number of others.
-func (o *Offline) left(d *dataset.Diagnosis) float64 {
+// severity 1 outweighs any number of others. Errors that the other text was not judged for do not count.
+func (o *Offline) left(d, other *dataset.Diagnosis) float64 {
 	left := 1.0
 	for i := range o.t.Types {
-		if y := &o.t.Types[i]; !y.NoError && has(d, y.Name) {
+		if y := &o.t.Types[i]; !y.NoError && has(d, y.Name) && !slices.Contains(other.NotJudged, y.Name) {
 			left *= 1 - cmp.Or(y.Severity, DefaultSeverity)
 		}
 	}

@@ -57,6 +57,21 @@ func diagnosis(tax *taxonomy.Taxonomy, labels ...string) *dataset.Diagnosis {
 	return &dataset.Diagnosis{Labels: labels, Model: "m", Taxonomy: tax.ID()}
 }
 
+// TestOverallNotJudged: overall an error counts that both texts were judged for.
+func TestOverallNotJudged(t *testing.T) {
+	tax := instructionFollowing(t)
+	wrong := diagnosis(tax, tax.Types[0].Name)
+	bare := diagnosis(tax)
+	bare.NotJudged = wrong.Labels
+	o := NewOffline(tax, []string{verdicts.Overall})
+	for other, want := range map[*dataset.Diagnosis]string{bare: verdicts.BothGood, diagnosis(tax): verdicts.B} {
+		p := &pair{values: []string{"x"}, other: "y", a: wrong, b: other}
+		if got, _ := o.value(p, verdicts.Overall); got != want {
+			t.Errorf("against %v: %s, want %s", other.NotJudged, got, want)
+		}
+	}
+}
+
 // readAsPair gives a row of NewPairs its fields, as a reader of PairTask does.
 func readAsPair(t testing.TB, tax *taxonomy.Taxonomy, row *dataset.Row) *dataset.Row {
 	t.Helper()

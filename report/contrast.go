@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,7 +26,8 @@ type Contrast struct {
 	Paired bool   `json:"paired,omitempty"` // rows for the same input were compared with each other
 
 	column, system, than int
-	pairs                int // where Paired
+	pairs                int    // where Paired
+	uneven               string // why rows without error of the systems are not compared; "" where they are
 }
 
 // isSettled tells whether the difference is taken for one.
@@ -50,7 +52,7 @@ func (s *Stats) contrast() {
 		return
 	}
 	for _, c := range s.shown() {
-		if d := s.contrastIn(c, systems); d.Value.Defined() {
+		if d := s.contrastIn(c, systems); d.Value.Defined() || d.uneven != "" {
 			d.PHolm = d.P
 			s.Differences = append(s.Differences, d)
 		}
@@ -132,7 +134,35 @@ func (s *Stats) between(c, system, than int) Contrast {
 	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
 		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system, than: than}
 	d.Better = better
+	if s.isOfErrors(c) {
+		if d.uneven = s.uneven(a, b); d.uneven != "" {
+			d.Difference = Difference{Figure: Figure{Value: Undefined, Low: Undefined, High: Undefined, Better: better},
+				P: Undefined}
+		}
+	}
 	return d
+}
+
+// isOfErrors tells whether the column is that of rows without error.
+func (s *Stats) isOfErrors(c int) bool {
+	return s.columns[c].kind == kindLabel && s.columns[c].name == ""
+}
+
+// mostUneven is how far the shares of rows that were judged for an error may be apart.
+const mostUneven = 0.05
+
+// uneven names the errors that one of two systems was judged for in more of its rows than the other, and that rows
+// have: it may have fewer rows without error for that alone.
+func (s *Stats) uneven(a, b *SystemStats) string {
+	var names []string
+	for c, column := range s.columns {
+		judged := func(sys *SystemStats) float64 { return sys.cells[c].sums.Rows / float64(max(1, sys.Tagged)) }
+		if column.kind == kindLabel && column.name != "" && s.All.cells[c].Rows > 0 &&
+			math.Abs(judged(a)-judged(b)) > mostUneven {
+			names = append(names, column.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // bestFirst orders systems by a column. Those of which nothing is known come last.
@@ -156,7 +186,7 @@ func (s *Stats) contrastSection() Section {
 			s.correctionText(len(s.others()), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
-		if several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
+		if d.uneven != "" || several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
 			continue
 		}
 		name, text, interval := s.contrastTexts(&d)
@@ -201,6 +231,11 @@ func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
 		rangeText(scale*d.Low, scale*d.High, format)
 }
 
+// unevenText says why rows without error are not compared, and what helps.
+func unevenText(errors string) string {
+	return "not all systems were judged for " + errors + " (tag all with the field that it needs, or all without)"
+}
+
 // sureText is the evidence for a difference: its size too, where no table has it.
 func (s *Stats) sureText(d *Contrast) string {
 	text := "p " + d.PHolm.Text(InP)
@@ -225,6 +260,8 @@ func (s *Stats) result() string {
 			continue
 		}
 		switch best = &s.Systems[d.system]; {
+		case d.uneven != "":
+			sure = ", but that is no comparison with " + d.Than + ": " + unevenText(d.uneven)
 		case d.isSettled():
 			by := map[string]string{kindLabel: " by the model's labels"}[first.kind]
 			sure = fmt.Sprintf(", surely more than %s%s (%s)", d.Than, by, s.sureText(&d))

@@ -42,6 +42,7 @@ type Diff struct {
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
 
 	untagged int // of Both, in A or in B
+	cleanB   int // compared rows without error in B
 	limit    int // see DiffOptions
 	warnings []FileWarning
 }
@@ -287,6 +288,13 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 	d.Compared++
 	d.eachLabel(func(place int, l *LabelDiff) {
 		inA, inB := !slices.Contains(a.found, present), !slices.Contains(b.found, present)
+		if place == 0 {
+			d.cleanB += int(indicator(inB))
+			if !judgedAlike(a.found, b.found) {
+				l.NotJudged++
+				return
+			}
+		}
 		if place > 0 {
 			one, two := a.found[place-1], b.found[place-1]
 			if one == notJudged || two == notJudged {
@@ -305,6 +313,11 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 	if changed {
 		d.ChangedLabels++
 	}
+}
+
+// judgedAlike tells whether two rows were judged for the same errors: else one may be without error for that alone.
+func judgedAlike(a, b []finding) bool {
+	return slices.EqualFunc(a, b, func(x, y finding) bool { return (x == notJudged) == (y == notJudged) })
 }
 
 func (d *Diff) addRow(l *LabelDiff, id string, a, b bool) {

@@ -41,6 +41,10 @@ func (d *Diff) notes() []string {
 	notes := []string{fmt.Sprintf("p of errors: by Holm's correction for %s",
 		words.Plural(len(d.Labels), "type", "types"))}
 	var none []string
+	if n := d.WithoutError.NotJudged; n > 0 {
+		notes = append(notes, fmt.Sprintf("without error: %s left out, as A and B were not judged for the same errors",
+			words.Plural(n, "row is", "rows are")))
+	}
 	for _, l := range d.Labels {
 		if l.NotJudged > 0 {
 			notes = append(notes, NotJudgedText(l.Label, rowsText(l.NotJudged)))

@@ -168,8 +168,8 @@ func TestDiffOfWitness(t *testing.T) {
 	}
 }
 
-// Rows that were not judged for an error, in A or in B, are outside of its share, and change nothing; they count among
-// the rows without error.
+// Rows that were not judged for an error, in A or in B, are outside of its share, and change nothing; where one of the
+// two was judged, they are outside of the rows without error, too.
 func TestDiffOfNotJudged(t *testing.T) {
 	w, toy := readWitness(t)
 	has, hasNot := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, false, false})
@@ -194,7 +194,8 @@ func TestDiffOfNotJudged(t *testing.T) {
 		l.Gained != 0 {
 		t.Errorf("%+v", l)
 	}
-	if d.Labels[1].NotJudged != 0 || d.ChangedLabels != 1 || !near(d.WithoutError.A.Share, 3.0/5, 1e-12) {
+	if d.Labels[1].NotJudged != 0 || d.ChangedLabels != 1 || d.WithoutError.NotJudged != 2 ||
+		!near(d.WithoutError.A.Share, 1.0/3, 1e-12) {
 		t.Errorf("%+v", d)
 	}
 }

@@ -292,6 +292,10 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s no %s: not compared with others",
 			words.Plural(s.Systems[i].Rows, "row has", "rows have"), s.systemTitle()))
 	}
+	if i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return d.uneven != "" }); i >= 0 &&
+		slices.Contains(columns, s.Differences[i].column) {
+		notes = append(notes, "rows without error are not compared: "+unevenText(s.Differences[i].uneven))
+	}
 	if len(s.Systems) < 3 {
 		return notes
 	}

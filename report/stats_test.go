@@ -61,6 +61,53 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 	return s
 }
 
+// TestUneven: a system that was not judged for an error is no better for that, nor is one of two files.
+func TestUneven(t *testing.T) {
+	_, toy := readWitness(t)
+	rare := toy.Types[2].Name
+	diagnosis := func(found, judged bool) *dataset.Diagnosis {
+		d := &dataset.Diagnosis{Model: "m@1", Taxonomy: toy.ID()}
+		if judged && found {
+			d.Labels = []string{rare}
+		} else if !judged {
+			d.NotJudged = []string{rare}
+		}
+		return d
+	}
+	for judged, want := range map[int]string{ // rows of the system that has most rows without error
+		40: "surely more than full by", 39: "surely more than full by",
+		37: "no comparison with full: not all systems were judged for " + rare, 0: "no comparison with full: ",
+	} {
+		tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group"})
+		c := NewComparison(DiffOptions{Taxonomy: toy})
+		for g := range 40 {
+			id := fmt.Sprint(g)
+			for i, d := range []*dataset.Diagnosis{diagnosis(false, g < judged), diagnosis(g < 20, true)} {
+				if _, err := tally.addRow([]string{"bare", "full"}[i], id, d, nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.add(i, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		s, err := tally.ComputeStats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*100") && judged < 39 {
+			t.Errorf("%d judged: no %q in\n%s", judged, want, text)
+		}
+		d, err := c.ComputeDiff()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := &d.WithoutError; w.NotJudged != 40-judged || w.A.Rows != judged || d.cleanB != 20 {
+			t.Errorf("%d judged: %+v, %d", judged, w, d.cleanB)
+		}
+	}
+}
+
 // Of systems without a good row none is best.
 func TestNoneGood(t *testing.T) {
 	_, toy := readWitness(t)

@@ -35,6 +35,7 @@ type output struct {
 	input  inputKey
 	system int
 	values []value
+	left   string // the errors that it was not judged for
 }
 
 // inputKey says what a row was written for. Of several rows of a system for one input the first is compared with the
@@ -45,7 +46,7 @@ type inputKey struct {
 }
 
 // addOutput keeps a row for the tests. Its values are those of addRow.
-func (t *Tally) addOutput(row *dataset.Row, group, system string, values []value) {
+func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system string, values []value) {
 	rest := strings.Join(row.Values[1:], "\n") // all fields but the judged one
 	if strings.TrimSpace(rest) == "" {
 		rest = row.ID
@@ -54,8 +55,12 @@ func (t *Tally) addOutput(row *dataset.Row, group, system string, values []value
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
+	left := ""
+	if d != nil {
+		left = strings.Join(d.NotJudged, "\n")
+	}
 	t.outputs = append(t.outputs, &output{newGroupHash(group),
-		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values})
+		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values, left})
 }
 
 // pairable are the values that are compared row by row: without StatsOptions.Tests whether the row has an error at all.
@@ -130,7 +135,11 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 			group = o.group
 		}
 		for i, c := range columns {
-			if d := t.valueIn(c, o) - t.valueIn(c, partner); !math.IsNaN(d) {
+			d := t.valueIn(c, o) - t.valueIn(c, partner)
+			if t.stats.isOfErrors(c) && o.left != partner.left { // one may be without error for that alone
+				continue
+			}
+			if !math.IsNaN(d) {
 				all[i].sum, all[i].rows, all[i].less = all[i].sum+d, all[i].rows+1, all[i].less+indicator(d < 0)
 			}
 		}
@@ -224,6 +233,7 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
+	d.uneven = ""
 	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(paired.Rows), int(paired.Rows)
 	return d
 }

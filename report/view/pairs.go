@@ -156,7 +156,7 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, q *PairsQuery, pai
 			group = groups[p[0]]
 		}
 		sums.pairs++
-		if left := union(unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
+		if left := leftOf(facet, unjudged.row(p[0]), unjudged.row(p[1])); len(left) > 0 {
 			sums.leave(left)
 			a, b = slicesWithout(a, left), slicesWithout(b, left)
 		}
@@ -199,7 +199,19 @@ func inGroups(pairs [][2]int, groups []int32) [][2]int {
 	return slices.SortedStableFunc(slices.Values(pairs), order)
 }
 
-func union(a, b []int) []int { return append(slices.Clip(a), slicesWithout(b, a)...) }
+// leftOf are the values for which a pair was not judged. Rows that were not judged for the same errors do not compare
+// as rows without one, either: one of them may be so for that alone.
+func leftOf(facet *Facet, a, b []int) []int {
+	left := append(slices.Clip(a), slicesWithout(b, a)...)
+	if len(left) > min(len(a), len(b)) {
+		for v := range facet.Values {
+			if facet.Values[v].Role == RoleNone {
+				left = append(left, v)
+			}
+		}
+	}
+	return left
+}
 
 // slicesWithout is what is in set and not in left.
 func slicesWithout(set, left []int) []int {

@@ -215,7 +215,9 @@ export class LocalSource implements Source {
       let g = groups.get(id);
       if (!g) groups.set(id, (g = { n: 0, d: new Float64Array(values.length), left: new Float64Array(values.length) }));
       g.n++;
-      const left = [...unjudged(x), ...unjudged(y)];
+      const left = [...new Set([...unjudged(x), ...unjudged(y)])];
+      // rows that were not judged for the same errors do not compare as rows without one: one may be so for that alone
+      if (left.length > Math.min(unjudged(x).length, unjudged(y).length)) facet.values.forEach((v, i) => { if (v.role === RoleNone) left.push(i); });
       const inA = places[x]!;
       const inB = places[y]!;
       let differs = false;

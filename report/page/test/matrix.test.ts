@@ -57,6 +57,23 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
 });
 
+test("systems that were not judged for the same errors are not compared by rows without one", () => {
+  const facet: Facet = { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Off Target" }] };
+  const column = (name: string, rows = 40) => ({ name, rows, groups: rows, squares: rows });
+  const cell = (rows: number, of = 40) => ({ rows, squares: rows, products: rows, of: { rows: of, groups: of, squares: of } });
+  const said = (judged: number) => {
+    const found = { whole: { total: 80, columns: [column("", 80)], values: [{ name: "No Error", cells: [cell(60, 80)] }, { name: "Off Target", cells: [cell(20, 40 + judged)] }] },
+      parts: { total: 80, columns: [column("a"), column("b")], values: [{ name: "No Error", cells: [cell(40), cell(20)] }, { name: "Off Target", cells: [cell(0, judged), cell(20)] }] } };
+    const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
+    const heads = headsOf(figures);
+    const lines = linesOf(figures, heads);
+    return `${lines[1]!.cells[0]!.best === true} ${resultOf(facet, heads, lines)}`;
+  };
+  expect(said(0)).toMatch(/^false Best: a, .*, but that is no comparison with b: not all systems were judged for Off Target\. /);
+  expect(said(37)).toMatch(/^false .* no comparison/);
+  expect(said(39)).toMatch(/^true Best: a, [^:]*\. Some rows/);
+});
+
 test("of systems without a good row none is best", () => {
   const facet: Facet = { key: "issue", title: "Issue", multi: true, values: [{ name: "Without issue", role: "none" }, { name: "Rude" }] };
   const column = (name: string, rows: number) => ({ name, rows, groups: rows, squares: rows });

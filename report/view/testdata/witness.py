@@ -280,20 +280,23 @@ def pairs(q):
     key = (lambda r: r["id"]) if q["a"]["facet"] == "run" else (lambda r: r["input"])
     side = lambda s: [r for r in rows if s["value"] in r["values"].get(s["facet"], [])]
     a, b = side(q["a"]), side(q["b"])
-    left, both = list(b), []
+    rest, both = list(b), []
     for r in a:
-        match = next((x for x in left if key(x) == key(r)), None)
+        match = next((x for x in rest if key(x) == key(r)), None)
         if match is not None:
-            left.remove(match)
+            rest.remove(match)
             both.append((r, match))
-    out = {"alone_a": len(a) - len(both), "alone_b": len(left)}
+    out = {"alone_a": len(a) - len(both), "alone_b": len(rest)}
     both = [p for p in both if chosen(p[0], q["filter"]) or chosen(p[1], q["filter"])]
     facet = FACETS[q["facet"]]["values"]
     unknown = {v["name"] for v in facet if v.get("role") == "unknown"}
     sets = [(set(x["values"].get(q["facet"], [])) - unknown, set(y["values"].get(q["facet"], [])) - unknown, x, y)
             for x, y in both]
     known = [s for s in sets if s[0] and s[1]]
-    clear = lambda v, x, y: judged(x, q["facet"], v) and judged(y, q["facet"], v)
+    none = {v["name"] for v in facet if v.get("role") == "none"}
+    left = lambda r: set(r["values"].get("not_judged", [])) if q["facet"] == "label" else set()
+    # rows that were not judged for the same errors are no pair of rows without one
+    clear = lambda v, x, y: left(x) == left(y) if v in none else v not in left(x) | left(y)
     alone = lambda s, t: {None: s ^ t, "a": s - t, "b": t - s}[q.get("only")]
     differ = lambda s, t, x, y: {v for v in alone(s, t) if clear(v, x, y)}
     want = q.get("value")

@@ -32,6 +32,7 @@ interface Cell {
   of: Interval | undefined;
   sums?: GroupSums; // of a share, or a mean
   best?: boolean; // surely better than the second best
+  uneven?: string; // errors that the second best was judged for in other shares of its rows: the best is no better for that
   bins?: number[];
 }
 
@@ -54,6 +55,7 @@ export interface Line {
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
 const mostlyPaired = 0.9; // likewise
+const mostUneven = 0.05; // likewise
 const mostIssues = 12; // as in the matrix that is printed
 const mostIntervals = 8; // columns beside which each cell has room for its interval
 export const mostPictures = 4; // systems whose histograms are drawn one below the other
@@ -131,17 +133,25 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     if (h.tone === "side") return []; // of which more is neither better nor worse
     if (whole.cells[i]!.rows === 0 && !clean) return [];
     const test = h.value ? apartShares : apartMeans;
-    const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean || !h.value ? -1 : 1) * (a.of!.value - b.of!.value));
-    const [best, second] = cells;
+    const known = systems.filter((l) => l.cells[i]!.of && l.cells[i]!.sums);
+    known.sort((a, b) => (clean || !h.value ? -1 : 1) * (a.cells[i]!.of!.value - b.cells[i]!.of!.value));
+    const [best, second] = known.map((l) => l.cells[i]!);
     let p = best && second && test(second.sums!, best.sums!)?.p;
     if (p === undefined) return [];
     if (!clean) return [{ best: best!, p }];
     const paired = of.pair && valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name);
     if (paired?.difference && paired.rows >= mostlyPaired * Math.max(best!.sums!.rows, second!.sums!.rows)) p = paired.difference.p;
+    else if ((best!.uneven = uneven(heads, whole, known[0]!, known[1]!))) return [];
     best!.best = p < 0.05;
     return [];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
+}
+
+/** The errors that one of two systems was judged for in more of its rows: it may have fewer rows without error for that alone. */
+function uneven(heads: Head[], whole: Line, a: Line, b: Line): string {
+  const judged = (l: Line, i: number) => l.cells[i]!.sums!.rows / Math.max(1, l.rows);
+  return heads.filter((h, i) => h.value && !h.value.role && whole.cells[i]!.rows > 0 && Math.abs(judged(a, i) - judged(b, i)) > mostUneven).map((h) => h.title).join(", ");
 }
 
 /** Which system is best by the first column, in a sentence; "" without one. */
@@ -153,7 +163,8 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const best = known.filter((l) => value(l) === value(known[0]!));
   const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
-  const unsure = next ? texts.overview.unsure(next.name) : "";
+  const apart = best[0]!.cells[0]!.uneven;
+  const unsure = !next ? "" : apart ? texts.overview.uneven(next.name, apart) : texts.overview.unsure(next.name);
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
   const several = first.value && lines[0]!.cells[0]!.of?.value === 0 ? texts.overview.noneGood(nameOf(facet, first)) : texts.overview.best(best[0]!.name, best.length - 1, text) + unsure;
