@@ -110,6 +110,7 @@ func faults(t *testing.T) []fault {
 		// CSV.
 		{"header twice.csv", []byte("question,answer,passage,answer\nq,a,p,a\n"), 0, 0,
 			`header twice.csv: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"two files.csv", []byte(head + "q,a,p\n" + head + "q,a,p\n"), 2, 1, `two files.csv:3: the row is the header again`},
 		{"no names.csv", []byte("question,,answer,\n"), 0, 0,
 			`no names.csv: the columns 2 and 4 have no name; write one in the header`},
 		{"short.csv", []byte(head + "q,a\nq,a,p\n"), 1, 1,
@@ -178,8 +179,8 @@ func faults(t *testing.T) []fault {
 		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "F3", "x") }), 1, 1,
 			`beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
 		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), 2, 0, ``},
-		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "D1", "answer") }),
-			0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "E1", "answer") }),
+			0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 5); rename one`},
 
 		// Parquet.
 		{"cut.parquet", cut(parquetOf(t, []float64{1, 2})), 0, 0, `cut.parquet: not a Parquet file, or cut (`},

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,18 +25,26 @@ type flatPart struct {
 	key, kind string // "": it is the whole of one
 }
 
-// newFlatHeader checks the names. Where apostrophes were written, the names' own are taken off.
-func newFlatHeader(names []string) (*flatHeader, error) {
+// newFlatHeader checks the names. Where apostrophes were written, the names' own are taken off. places are those of the
+// columns, from 0, where some have no name.
+func newFlatHeader(names []string, places ...int) (*flatHeader, error) {
 	h := &flatHeader{names: slices.Clone(names), apostrophe: slices.Index(names, columnApostrophe)}
 	at := map[string]int{}
+	place := func(i int) int {
+		if places != nil {
+			i = places[i]
+		}
+		return i + 1
+	}
 	for i, name := range h.names {
 		if h.apostrophe >= 0 && FormulaLike(strings.TrimLeft(name, "'")) {
 			h.names[i] = strings.TrimPrefix(name, "'")
 		}
 		if first, twice := at[h.names[i]]; twice && name == "" {
-			return nil, fmt.Errorf("the columns %d and %d have no name; write one in the header", first+1, i+1)
+			return nil, fmt.Errorf("the columns %d and %d have no name; write one in the header", place(first), place(i))
 		} else if twice {
-			return nil, fmt.Errorf("the header has the column %q twice (columns %d and %d); rename one", name, first+1, i+1)
+			return nil, fmt.Errorf("the header has the column %q twice (columns %d and %d); rename one", name,
+				place(first), place(i))
 		}
 		at[h.names[i]] = i
 		h.parts = append(h.parts, partOf(h.names[i]))
@@ -57,6 +66,9 @@ func partOf(name string) flatPart {
 // nest makes a row of its cells, one for each column: a string, a json.RawMessage (a value with its type), or nil
 // for an empty cell of a format that knows the difference.
 func (h *flatHeader) nest(cells []any) ([]column, error) {
+	if h.isAgain(cells) {
+		return nil, errors.New("the row is the header again, as where tables were put below each other; delete it")
+	}
 	quoted, err := h.quoted(cells)
 	if err != nil {
 		return nil, err
@@ -88,6 +100,16 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 		}
 	}
 	return out, nil
+}
+
+// isAgain tells whether every cell is its column's name.
+func (h *flatHeader) isAgain(cells []any) bool {
+	for i, name := range h.names {
+		if cells[i] != any(name) {
+			return false
+		}
+	}
+	return len(h.names) > 1
 }
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.

@@ -25,6 +25,7 @@ type sheet struct {
 	flat   *flatHeader
 	ahead  []sheetRow // read already, but not given out
 	said   []string
+	titles string            // what is said of those above the header
 	shown  map[string]string // by column: what is said of its first cell that Excel shows otherwise than it is read
 }
 
@@ -52,10 +53,15 @@ func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	return s, nil
 }
 
-// findSheet begins with the first sheet of several columns, or, where columns were named for all fields that rows need,
-// that has those; else with the first that has rows.
+// findSheet begins with the first sheet of more columns than rows need, or, where columns were named for all these, that
+// has those; else with the first that has rows. Cover sheets have fewer.
 func (s *sheet) findSheet(o Options) error {
-	best, columns, last := 0, 0, 0
+	best, columns, last, enough := 0, 0, 0, 1
+	for _, f := range o.fields() {
+		if !f.Optional {
+			enough++
+		}
+	}
 	for i := range s.in.Sheets() {
 		err := s.readHeader(o)
 		switch {
@@ -64,10 +70,10 @@ func (s *sheet) findSheet(o Options) error {
 		case err != nil || errors.Is(s.peek(0).err, io.EOF):
 		case o.nameFields(s.flat.names):
 			return nil
-		case min(len(s.flat.names), 2) > columns:
-			best, columns = i, min(len(s.flat.names), 2)
+		case min(len(s.flat.names), enough) > columns:
+			best, columns = i, min(len(s.flat.names), enough)
 		}
-		if last = i; columns > 1 && !o.mapsAll() {
+		if last = i; columns == enough && !o.mapsAll() {
 			break
 		}
 		if i+1 < s.in.Sheets() {
@@ -95,20 +101,21 @@ func (s *sheet) readHeader(o Options) error {
 	} else if head.err != nil {
 		return head.err
 	}
-	if at > 0 {
-		s.said = []string{fmt.Sprintf("the header is row %d; what stands above it is left out", head.number)}
+	if s.titles = ""; at > 0 {
+		s.titles = fmt.Sprintf("the header is row %d; what stands above it is left out", head.number)
 	}
 	s.place, s.in.Head = fmt.Sprintf(" in row %d of %s", head.number, s.in.SheetName()), head.number
 	var names []string
+	var places []int
 	for _, c := range head.cells {
 		if c.Err != nil && c.Merged == 0 {
 			return fmt.Errorf("the header in row %d: %w", head.number, c.Err)
 		}
 		if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
-			s.header[c.Column], names = len(names), append(names, name)
+			s.header[c.Column], names, places = len(names), append(names, name), append(places, c.Column)
 		}
 	}
-	flat, err := newFlatHeader(names)
+	flat, err := newFlatHeader(names, places...)
 	s.flat = flat
 	return err
 }
@@ -226,6 +233,9 @@ func (s *sheet) raw(values []any) []byte {
 
 func (s *sheet) notes() []string {
 	notes := append(s.in.Notes(), s.said...)
+	if s.titles != "" {
+		notes = append(notes, s.titles)
+	}
 	if s.merged > 0 {
 		notes = append(notes, "merged cells are filled: "+words.Plural(s.merged, "cell", "cells"))
 	}

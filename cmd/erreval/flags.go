@@ -97,7 +97,7 @@ func gpuMemoryFlag() cli.Flag {
 }
 
 func mapFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "map",
+	return &cli.StringSliceFlag{Name: "map", KeepSpace: true,
 		Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
 }
 
@@ -193,7 +193,8 @@ func recordedTaxonomyFlag(file string) cli.Flag {
 }
 
 func whereFlag(rows string) cli.Flag {
-	return &cli.StringSliceFlag{Name: "where", Usage: "only " + rows + " with this value, `COLUMN=VALUE`; may be repeated"}
+	return &cli.StringSliceFlag{Name: "where", KeepSpace: true,
+		Usage: "only " + rows + " with this value, `COLUMN=VALUE`; may be repeated"}
 }
 
 func groupFlag() cli.Flag {
