@@ -124,6 +124,7 @@ export const texts = {
     without: { label: "without error", issue: "without issue" } as Record<string, string>,
     meanOf: (score: string) => `mean of ${score}`,
     commonest: { label: "Fix first", issue: "Fix first", gold: "Fix first, by people's labels" } as Record<string, string>,
+    seeAny: { label: (n: number) => `See the ${plural(n, "row", "rows")} with errors`, issue: (n: number) => `See the ${plural(n, "row", "rows")} with issues` } as Record<string, (n: number) => string>,
     severity: (s: number) => `, of severity ${s.toFixed(2)}`,
     pooled: "Each line counts the rows of all systems together.",
     scores: "Scores",

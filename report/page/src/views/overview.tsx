@@ -7,7 +7,8 @@ import { columnsOf, facetOf, findings, scoresOf, useAsk, usePage, type Page } fr
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
-import { firstOf, headsOf, linesOf, Matrix, mostPictures, pairOf, resultOf, runIn, type Both, type Figures } from "./matrix";
+import { withCondition } from "../filters";
+import { firstOf, headsOf, linesOf, Matrix, mostPictures, pairOf, resultOf, runIn, type Both, type Figures, type Line } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -52,7 +53,7 @@ export function Overview() {
           const pooled = !tells("system") && several("system");
           return (
             <>
-              {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>}</p>}
+              {(result || first) && <p class="result">{result} {first && <a href={drill(page, {}, facet!.key, first.value)}>{first.text}</a>} {facet && <SeeAny facet={facet} whole={lines[0]!} />}</p>}
               {figures.found && facet && texts.overview.finder[facet.key] && (
                 <p class="note">{texts.overview.finder[facet.key]}{!facetOf(catalog, "gold") && texts.overview.unchecked}.</p>
               )}
@@ -74,6 +75,17 @@ export function Overview() {
       <Runs runs={catalog.runs} />
     </>
   );
+}
+
+/** The way to all rows in which something was found. */
+function SeeAny({ facet, whole }: { facet: Facet; whole: Line }) {
+  const page = usePage();
+  const clean = whole.cells[0];
+  const rows = facet.values[0]?.role === RoleNone && clean?.sums ? clean.sums.rows - clean.rows : 0;
+  const text = texts.overview.seeAny[facet.key];
+  if (!text || rows === 0) return null;
+  const any = facet.values.filter((v) => !v.role).map((v) => v.name);
+  return <a href={page.href({ view: "rows", filter: withCondition(page.state.filter, facet.key, { any }), params: {} })}>{text(rows)}</a>;
 }
 
 /** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */
