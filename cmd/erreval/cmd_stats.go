@@ -154,7 +154,7 @@ func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
 	p := *e.Process
 	p.NoNotes = true
 	s, err := look.count(ctx, &env{Process: &p}, o)
-	if _, none := errors.AsType[*report.UntaggedError](err); none && made != nil { // it says why there are no figures
+	if _, none := errors.AsType[*report.UntaggedError](err); none { // there is nothing to say by system
 		return made
 	}
 	if err != nil {

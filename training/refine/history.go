@@ -72,6 +72,9 @@ func (h *History) Report() *report.Report {
 	}
 	if slices.ContainsFunc(h.Batches, func(b BatchStatus) bool { return b.Merged }) {
 		out.Sections = append(out.Sections, h.hits())
+		if misses := h.misses(); len(misses.Table.Rows) > 0 {
+			out.Sections = append(out.Sections, misses)
+		}
 	}
 	if len(h.Iterations) == 0 {
 		out.Facts = []string{noIteration}
@@ -152,11 +155,41 @@ func (h *History) hits() report.Section {
 	s := report.Section{Title: "Rows for which the identifier had found just the labels that were decided",
 		Notes: []string{"Chosen rows are those of which it was unsure, or which models contradict: it is right more often " +
 			"in the pool, for which the random slice alone stands."},
-		Table: report.NewTable("Batch", "Chosen rows", "Right", "Random slice", "Right")}
+		Table: report.NewTable("Batch", "Chosen rows", "Right", "Random slice", "Right", "In the pool, 95 % interval")}
 	for _, b := range h.Batches {
 		if b.Merged {
-			s.Table.Rows = append(s.Table.Rows, []any{b.ID, b.Chosen.Rows, b.Chosen.Same, b.Random.Rows, b.Random.Same})
+			low, high := b.Random.Interval()
+			interval := fmt.Sprintf("%.0f to %.0f %%", 100*low, 100*high)
+			if b.Random.Rows == 0 {
+				interval = "–"
+			}
+			s.Table.Rows = append(s.Table.Rows, []any{b.ID, b.Chosen.Rows, b.Chosen.Same, b.Random.Rows, b.Random.Same,
+				interval})
 		}
+	}
+	return s
+}
+
+// mostMisses is how many rows misses shows.
+const mostMisses = 20
+
+// misses are the rows of the last merged batch for which the identifier had found something else.
+func (h *History) misses() report.Section {
+	s := report.Section{Table: report.NewTable("Row", "Decided", "Found")}
+	s.Table.Columns[1].Right, s.Table.Columns[2].Right = false, false
+	for _, b := range slices.Backward(h.Batches) {
+		if !b.Merged {
+			continue
+		}
+		s.Title = "The others of " + b.ID
+		all := slices.Concat(b.Chosen.Misses, b.Random.Misses)
+		for _, d := range all[:min(len(all), mostMisses)] {
+			s.Table.Rows = append(s.Table.Rows, []any{d.ItemID, strings.Join(d.Labels, ", "), strings.Join(d.Found, ", ")})
+		}
+		if more := len(all) - mostMisses; more > 0 {
+			s.Notes = []string{fmt.Sprintf("the first %d; %d more: --json", mostMisses, more)}
+		}
+		return s
 	}
 	return s
 }

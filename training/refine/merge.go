@@ -309,7 +309,7 @@ func (m *Merged) Text(w io.Writer) error {
 		}
 	}
 	if len(m.Conflicts) == 0 && m.chosen.Rows+m.random.Rows > 0 {
-		out.Add("the model", "had found just what was decided in %s; it was unsure of the chosen ones (%s shows all batches)",
+		out.Add("the model", "had found just what was decided in %s; it was unsure of the chosen ones (%s shows the others)",
 			hitWords(m.chosen, m.random), m.report)
 	}
 	if err := out.Text(w); err != nil || m.Agreement == nil || m.New && m.again {
@@ -322,7 +322,7 @@ func (m *Merged) Text(w io.Writer) error {
 // isOnlySettled tells whether nobody answered more than what reviewers differed on.
 func (m *Merged) isOnlySettled() bool { return m.New && m.Settled > 0 && m.again }
 
-// hitWords are "3 of 10 rows that were chosen, and 2 of 2 of the random slice".
+// hitWords are "3 of 10 chosen rows and 2 of 2 rows of the random slice (in the pool: 1 to 100 %)".
 func hitWords(chosen, random review.Hits) string {
 	var parts []string
 	for _, of := range []struct {
@@ -332,6 +332,9 @@ func hitWords(chosen, random review.Hits) string {
 		if of.Rows > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %d %s", of.Same, of.Rows, of.what))
 		}
+	}
+	if low, high := random.Interval(); random.Rows > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" (in the pool: %.0f to %.0f %%)", 100*low, 100*high)
 	}
 	return strings.Join(parts, " and ")
 }

@@ -87,7 +87,7 @@ func (w *Workspace) Select(ctx context.Context, o SelectOptions) (*Selected, err
 	if err != nil {
 		return nil, err
 	}
-	chosen := &Selected{Summary: b.Summary(w.Taxonomy), w: w}
+	chosen := &Selected{Summary: b.Summary(w.Taxonomy), w: w, asked: s.options.Size}
 	switch {
 	case len(b.Items) == 0:
 		return nil, fmt.Errorf("nothing to choose from: %s", b.Counts.Text())
@@ -224,6 +224,7 @@ type Selected struct {
 	*selection.Summary
 
 	HandedOut bool `json:"-"` // Text is short, and does not say how reviewers get it
+	asked     int
 	w         *Workspace
 }
 
@@ -236,6 +237,13 @@ func (s *Selected) Text(w io.Writer) error {
 		out.Add("batch", "%s, frozen in %s", s.Batch, s.w.Path(BatchesDir, s.Batch))
 	}
 	out.Add("review", "%s", s.Review())
+	if s.Items < s.asked {
+		others := "there are no others"
+		if n := s.Pool.Free - s.Items + s.Reasons[review.Control]; n > 0 {
+			others = fmt.Sprintf("of the %d others the model is too sure (%s has the bounds)", n, ConfigFile)
+		}
+		out.Add("fewer", "than the %d asked for: %s", s.asked, others)
+	}
 	if !s.HandedOut {
 		out.Add("chosen from", "%s", s.Pool.Text())
 		out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))

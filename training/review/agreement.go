@@ -34,8 +34,29 @@ type LabelAgreement struct {
 
 // Hits count the rows for which the identifier had proposed just the labels that were decided.
 type Hits struct {
-	Rows int `json:"rows"` // decided ones
-	Same int `json:"same"`
+	Rows   int       `json:"rows"` // decided ones
+	Same   int       `json:"same"`
+	Misses []Decided `json:"misses,omitempty"` // the others
+}
+
+// Decided is a row for which other labels were decided than the identifier had found.
+type Decided struct {
+	ItemID string   `json:"item_id"`
+	Labels []string `json:"labels"`
+	Found  []string `json:"found"`
+}
+
+// Interval is Wilson's of the share of rows that the identifier was right about, each row by itself.
+func (h *Hits) Interval() (low, high float64) {
+	var s stats.GroupSums
+	for i := range h.Rows {
+		x := 0.0
+		if i < h.Same {
+			x = 1
+		}
+		s.AddGroup(x, 1)
+	}
+	return s.ShareInterval()
 }
 
 // Hits are those of the rows that were chosen, where the identifier does worse than on others, and of the random slice.
@@ -52,6 +73,8 @@ func (f *Frozen) Hits(e *Earlier) (chosen, random Hits) {
 		to.Rows++
 		if slices.Equal(slices.Sorted(slices.Values(labels)), slices.Sorted(slices.Values(it.Proposed.Labels))) {
 			to.Same++
+		} else {
+			to.Misses = append(to.Misses, Decided{it.ItemID, labels, it.Proposed.Labels})
 		}
 	}
 	return chosen, random

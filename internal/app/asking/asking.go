@@ -149,6 +149,9 @@ func (j *Judges) SayUsage(p *run.Process) error {
 var ErrNoReply = exit.With(exit.Judge,
 	errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 
+// Anew says how replies that could not be used are asked for again, behind where it is said why.
+const Anew = "; --overwrite --retry-unusable asks unusable replies anew"
+
 // DescribeNextRun says how a run goes on that was stopped or interrupted.
 func (j *Judges) DescribeNextRun() string {
 	but := ", but for those that could not be used"

@@ -127,6 +127,8 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	}
 	if m.By == "" {
 		m.withoutSystems(outputs)
+	} else {
+		m.sayOtherInputs(outputs)
 	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
@@ -244,6 +246,50 @@ func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	}
 	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
 		"said, and judges see that alone")
+}
+
+// sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations that
+// end with the same turn of the user, judges see that turn alone.
+func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
+	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
+	if at < 0 {
+		return
+	}
+	items := map[[2]string][]*pairwise.Output{}
+	for i := range outputs {
+		key := [2]string{outputs[i].Item, outputs[i].Part}
+		items[key] = append(items[key], &outputs[i])
+	}
+	several, other, history := 0, 0, 0
+	for _, all := range items {
+		differ := func(of func(string) string) bool {
+			first := of(all[0].Row.Values[at])
+			return slices.ContainsFunc(all, func(x *pairwise.Output) bool {
+				return !slices.Equal(strings.Fields(of(x.Row.Values[at])), strings.Fields(first))
+			})
+		}
+		if len(all) > 1 {
+			several++
+		}
+		switch {
+		case differ(dataset.LastTurn):
+			other++
+		case differ(func(input string) string { return input }):
+			history++
+			for _, x := range all {
+				x.Row.Values[at] = dataset.LastTurn(x.Row.Values[at])
+			}
+		}
+	}
+	of := words.Plural(several, "item", "items")
+	if history > 0 {
+		m.Process.Warn("in %d of %s the conversations differ before the last turn of the user: judges see that turn alone",
+			history, of)
+	}
+	if other > 0 {
+		m.Process.Warn("in %d of %s the systems were given different texts in %s, and judges see one of them: is an item what "+
+			"--pair-by %s says?", other, of, m.Rows.Taxonomy.GroupField(), words.Quote(m.By))
+	}
 }
 
 // countAlone counts the outputs for an item, or a part of one, that no other system has.

@@ -126,15 +126,18 @@ func (d *discovery) incomplete(l *issues.List) error {
 	if d.judges != nil && l.Rows > 0 && l.Unassigned[reply.Unavailable] == l.Rows {
 		return asking.ErrNoReply
 	}
-	return unassigned(l)
+	if d.judges != nil {
+		return unassigned(l, asking.Anew)
+	}
+	return unassigned(l, "")
 }
 
-// unassigned is the error, with exit code 3, of a list with unassigned rows.
-func unassigned(l *issues.List) error {
+// unassigned is the error, with exit code 3, of a list with unassigned rows; anew says what helps.
+func unassigned(l *issues.List, anew string) error {
 	n := l.Unknown()
 	if n == 0 {
 		return nil
 	}
 	return exit.With(exit.Incomplete,
-		fmt.Errorf("%s unassigned: issues.reason says why", words.Plural(n, "row is", "rows are")))
+		fmt.Errorf("%s unassigned: issues.reason says why%s", words.Plural(n, "row is", "rows are"), anew))
 }

@@ -344,7 +344,10 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 
 // why says where it is said why a row has no score.
 func (s *ScoreSummary) why(run.Counts) string {
-	if s.reason == "" || s.Judging != nil {
+	switch {
+	case s.Judging != nil:
+		return "scores.DIMENSION.reason says why" + asking.Anew
+	case s.reason == "":
 		return "scores.DIMENSION.reason says why"
 	}
 	return "the first for this reason: " + s.reason
