@@ -53,8 +53,8 @@ func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	return s, nil
 }
 
-// findSheet begins with the first sheet of more columns than rows need, or, where columns were named for all these, that
-// has those; else with the first that has rows. Cover sheets have fewer.
+// findSheet begins with the first sheet of more columns than rows need, or, where columns were named for all these,
+// that has those; else with the first that has rows. Cover sheets have fewer.
 func (s *sheet) findSheet(o Options) error {
 	best, columns, last, enough := 0, 0, 0, 1
 	for _, f := range o.fields() {

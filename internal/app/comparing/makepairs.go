@@ -248,8 +248,8 @@ func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 		"said, and judges see that alone")
 }
 
-// sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations that
-// end with the same turn of the user, judges see that turn alone.
+// sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations
+// that end with the same turn of the user, judges see that turn alone.
 func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
@@ -287,8 +287,8 @@ func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
 			history, of)
 	}
 	if other > 0 {
-		m.Process.Warn("in %d of %s the systems were given different texts in %s, and judges see one of them: is an item what "+
-			"--pair-by %s says?", other, of, m.Rows.Taxonomy.GroupField(), words.Quote(m.By))
+		m.Process.Warn("in %d of %s the systems were given different texts in %s, and judges see one of them: is an item "+
+			"what --pair-by %s says?", other, of, m.Rows.Taxonomy.GroupField(), words.Quote(m.By))
 	}
 }
 
