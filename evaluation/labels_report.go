@@ -149,11 +149,20 @@ func (r *LabelReport) Report() *report.Report {
 }
 
 func (r *LabelReport) facts() []string {
+	inMacro, labels := 0, 0
+	for _, one := range r.Predictions[:1] { // the gold rows decide
+		labels = len(one.Labels)
+		for _, l := range one.Labels {
+			if l.InMacro {
+				inMacro++
+			}
+		}
+	}
 	lines := []string{
 		r.Rows.describe("gold"),
-		fmt.Sprintf("figures over %s in %s (%s); macro over labels with at least %d gold rows",
+		fmt.Sprintf("figures over %s in %s (%s); macro over the %d of %s with at least %d gold rows",
 			words.Plural(r.Scored, "row", "rows"), words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group),
-			r.MinSupport),
+			inMacro, words.Plural(labels, "label", "labels"), r.MinSupport),
 		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
 	}
 	if len(r.NotJudged) > 0 {
