@@ -119,7 +119,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *discovering.Discover, ask *askin
 		return nil, nil, err
 	}
 	d = &discovering.Discover{Process: e.Process, Rows: rows, Input: ctx.Args().First(), Output: ctx.String("output"),
-		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"), Brief: ctx.IsSet("by"),
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"), System: ctx.String("by"),
 		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
 		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
 		Intervals: readIntervals(ctx, rows.Taxonomy), Report: ctx.String("report")}

@@ -32,7 +32,7 @@ type Discover struct {
 	Overwrite bool
 	Resume    bool
 	JSON      bool // prints the list as JSON, on standard output
-	Brief     bool // prints no table of issues that are all stable: one by system follows
+	System    string // column of --by, or "": a table by it follows, and none of issues that are all stable is printed
 	Chosen    Chosen
 	By        string // discover.ByIssue, …
 	// of discover.ByRecord: the column that says what is wrong; "" is that of an earlier run

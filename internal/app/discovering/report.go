@@ -110,7 +110,7 @@ func (d *discovery) publish(l *issues.List) error {
 		return err
 	}
 	summary := l.Summary()
-	if d.Brief && !l.IsUnstable() {
+	if d.System != "" && !l.IsUnstable() {
 		summary.Sections = nil
 	}
 	err = errors.Join(err, summary.Text(run.Guard(d.Process.Out), d.Process.TerminalWidth()))
