@@ -43,8 +43,10 @@ type Diff struct {
 
 	untagged int // of Both, in A or in B
 	cleanB   int // compared rows without error in B
-	limit    int // see DiffOptions
-	warnings []FileWarning
+	// see DiffOptions
+	unrecorded bool
+	limit      int // see DiffOptions
+	warnings   []FileWarning
 }
 
 // TextChange is what became of a row's text: its beginning in both files, from a little before the first difference.
@@ -104,6 +106,7 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
 	LeftOut      [2]int            // Side.LeftOut of both
+	Unrecorded   bool              // no record says that of B
 	Limit        int               // how many rows of each kind are listed, such as Examples; 0 lists all
 }
 
@@ -341,7 +344,7 @@ func (d *Diff) addExample(ids *[]string, id string) {
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	c.comparePairs()
-	d.A.LeftOut, d.B.LeftOut = c.options.LeftOut[0], c.options.LeftOut[1]
+	d.A.LeftOut, d.B.LeftOut, d.unrecorded = c.options.LeftOut[0], c.options.LeftOut[1], c.options.Unrecorded
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})

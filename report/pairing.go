@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -26,6 +27,9 @@ type Pairing struct {
 
 // NewPairing counts the rows without a partner.
 func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
+	if p.Mixed && slices.Equal(p.Would, []string{dataset.ColumnID}) { // which was looked at, and tells nothing
+		p.Would = nil
+	}
 	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other,
 		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would}
 }

@@ -385,7 +385,7 @@ func TestTaggingNotJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{text.String(): "Off Target Answer  1  50.0 %  not judged in 2 rows",
-		page.String():  "Off Target Answer was not judged in 2 rows, which may have it, and are outside of its share",
+		page.String():  "Off Target Answer was not judged in 2 rows, which may have it; its share is of the others",
 		string(suites): "1 of 2 tagged rows (50.0 %)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: no %q", got, want)
@@ -569,5 +569,15 @@ func TestTableJSON(t *testing.T) {
 		`["b",null,"01","-",null,null,null,null,null,null,null,"50.0 [25.0, 75.0] %"]]}`
 	if err != nil || string(data) != want {
 		t.Errorf("%v: %s, want %s", err, data, want)
+	}
+}
+
+// An id that is that of rows on other inputs is not recommended.
+func TestPairingAdvice(t *testing.T) {
+	for mixed, want := range map[bool]int{true: 0, false: 1} {
+		p := NewPairing(&dataset.Pairs{By: []string{"answer"}, Mixed: mixed, Would: []string{"id"}, Both: 1}, 4, 4)
+		if len(p.Would) != want || strings.Contains(p.Fact(), "--id id would") == mixed {
+			t.Errorf("mixed %v: %s", mixed, p.Fact())
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (s *scheme) index(name string) int {
 
 // NotJudgedText says of an error that its share is not of all tagged rows.
 func NotJudgedText(label, rows string) string {
-	return label + " was not judged in " + rows + ", which may have it, and are outside of its share"
+	return label + " was not judged in " + rows + ", which may have it; its share is of the others"
 }
 
 // inNoRow names errors that a table leaves out.

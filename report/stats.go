@@ -33,6 +33,7 @@ type Stats struct {
 	columns     []column
 	leastGroups int // a system of three or more needs to be compared
 	few         int // systems of fewer
+	unrecorded  bool
 	warnings    []FileWarning
 }
 
@@ -97,6 +98,7 @@ type StatsOptions struct {
 	Thresholds []Thresholds      // of the files
 	Weak       []string          // of their models
 	LeftOut    int               // see Stats
+	Unrecorded bool              // of some files no record says LeftOut
 	Tests      bool              // every pair of systems is tested, which keeps the values of all rows in memory
 }
 
@@ -167,7 +169,7 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
+		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
 			Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {

@@ -7,7 +7,7 @@ func (s *Stats) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 	var results []gate.Result
 	for _, sys := range s.Systems {
 		c := gate.Counts{Rows: sys.Rows, Tagged: sys.Tagged, Untagged: sys.Untagged, Truncated: sys.Truncated,
-			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected + s.LeftOut,
+			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected + s.LeftOut, RejectedUnknown: s.unrecorded,
 			Labels: map[string]int{noError: sys.WithoutError.Rows}, NotJudged: map[string]int{}}
 		for _, l := range sys.Labels {
 			c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged

@@ -83,6 +83,7 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	so.Thresholds = o.thresholdsOf(makers)
 	for _, m := range makers {
 		so.LeftOut += m.Rejected
+		so.Unrecorded = so.Unrecorded || !m.Recorded
 		so.Weak = append(so.Weak, m.Weak...)
 	}
 	slices.Sort(so.Weak)

@@ -77,10 +77,12 @@ type Counts struct {
 	Truncated    int // of the tagged ones
 	WithoutError int // of the tagged ones
 	Rejected     int
-	Labels       map[string]int // tagged rows with each label, the label of rows without error included
-	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
-	Unit         string         // what Labels count, for messages; "" is "tagged rows"
-	Named        map[string]Named
+	// more lines may have been rejected when a file was made, of which nothing tells
+	RejectedUnknown bool
+	Labels          map[string]int // tagged rows with each label, the label of rows without error included
+	NotJudged       map[string]int // tagged rows in which a label could not be judged; absent is 0
+	Unit            string         // what Labels count, for messages; "" is "tagged rows"
+	Named           map[string]Named
 }
 
 // Named is what a subject counts that is no row, such as the error types that are more frequent than before.
@@ -126,6 +128,10 @@ func (g Gate) Check(c Counts) Result {
 	r.Reason = g.describeResult(r, value, what)
 	if ok {
 		r.Reason = g.describeNamed(r, value, named)
+	}
+	if g.Subject == Rejected && c.RejectedUnknown && !r.Missed {
+		r.Missed = true
+		r.Reason += ": missed, as no run record (OUT.run.json) says what was rejected when the file was made"
 	}
 	return r
 }
