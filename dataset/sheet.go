@@ -63,26 +63,27 @@ func (s *sheet) findSheet(o Options) error {
 		}
 	}
 	for i := range s.in.Sheets() {
-		err := s.readHeader(o)
+		var err error
+		if i > 0 {
+			last, err = -1, s.in.GoTo(i)
+		}
+		if err == nil {
+			last, err = i, s.readHeader(o)
+		}
 		switch {
 		case err != nil && columns == 0:
 			return err
-		case err != nil || errors.Is(s.peek(0).err, io.EOF):
+		case err != nil || s.flat == nil || errors.Is(s.peek(0).err, io.EOF):
 		case o.nameFields(s.flat.names):
 			return nil
 		case min(len(s.flat.names), enough) > columns:
 			best, columns = i, min(len(s.flat.names), enough)
 		}
-		if last = i; columns == enough && !o.mapsAll() {
+		if columns == enough && !o.mapsAll() {
 			break
 		}
-		if i+1 < s.in.Sheets() {
-			if err = s.in.GoTo(i + 1); err != nil && columns == 0 {
-				return err
-			}
-		}
 	}
-	if best == last {
+	if best == last && s.flat != nil {
 		return nil
 	}
 	if err := s.in.GoTo(best); err != nil {

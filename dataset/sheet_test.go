@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,38 @@ func TestSheets(t *testing.T) {
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestSheetWithoutPart: a later sheet that cannot be opened is no fault of the others.
+func TestSheetWithoutPart(t *testing.T) {
+	for name, sheets := range map[string][][][]any{
+		"cover": {{{"Author", "H"}, {"Date", "d"}}, {{"x"}}, {{"Nr", "question", "passage"}, {1, "q", "p"}}},
+		"table": {{{"question", "note"}, {"q", "n"}}, {{"x"}}},
+	} {
+		data := workbookOf(t, func(f *excelize.File) error { return putSheets(f, sheets) })
+		in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w := zip.NewWriter(&out)
+		for _, f := range in.File {
+			if f.Name != "xl/worksheets/sheet2.xml" {
+				err = errors.Join(err, w.Copy(f))
+			}
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewSource(bytes.NewReader(out.Bytes()), name, Options{Taxonomy: questions(t), Format: Format{Name: XLSX}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _, err := readErr(r)
+		if missing := new(ColumnsError); (name == "cover") != (rows == 1) || (name == "table") != errors.As(err, &missing) {
+			t.Errorf("%s: %d rows, %v", name, rows, err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ const DefaultSeverity = 0.5
 // Offline compares pairs by the labels of both texts, without a model.
 type Offline struct {
 	Tagged int // pairs with labels of both texts so far
+	Uneven int // of these, those whose texts were not judged for the same errors
 
 	t     *taxonomy.Taxonomy
 	types []string
@@ -34,6 +35,9 @@ func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	}
 	if p.a != nil && p.b != nil {
 		o.Tagged++
+		if !sameNames(p.a.NotJudged, p.b.NotJudged) {
+			o.Uneven++
+		}
 	}
 	set := verdicts.Set{}
 	for _, name := range o.types {
@@ -65,6 +69,10 @@ func (o *Offline) value(p *pair, name string) (value, reason string) {
 		return "", verdicts.NotJudged
 	}
 	return better(has(p.a, name), has(p.b, name)), ""
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 func has(d *dataset.Diagnosis, name string) bool { return slices.Contains(d.Labels, name) }

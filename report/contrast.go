@@ -24,14 +24,19 @@ type Contrast struct {
 	// of the best and the second best needs no correction for the number of systems (Hung and Fithian 2019)
 	PHolm  Number `json:"p_holm"`
 	Paired bool   `json:"paired,omitempty"` // rows for the same input were compared with each other
+	// errors for which rows without error of the systems are not compared, since one was judged for them in more of its
+	// rows; "" where they are compared
+	Uneven string `json:"uneven,omitempty"`
 
 	column, system, than int
-	pairs                int    // where Paired
-	uneven               string // why rows without error of the systems are not compared; "" where they are
+	pairs                int // where Paired
 }
 
 // isSettled tells whether the difference is taken for one.
 func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
+
+// isAgainst tells whether rows for the same input say the contrary of all rows.
+func (c *Contrast) isAgainst() bool { return c.Paired && c.Better == Higher && c.Value < 0 }
 
 // contrast compares two systems in each column; of three or more, the best and the second best in it. Systems of few
 // groups, where others have more, are not among three or more, and rows without a system's name are none.
@@ -52,7 +57,7 @@ func (s *Stats) contrast() {
 		return
 	}
 	for _, c := range s.shown() {
-		if d := s.contrastIn(c, systems); d.Value.Defined() || d.uneven != "" {
+		if d := s.contrastIn(c, systems); d.Value.Defined() || d.Uneven != "" {
 			d.PHolm = d.P
 			s.Differences = append(s.Differences, d)
 		}
@@ -135,7 +140,7 @@ func (s *Stats) between(c, system, than int) Contrast {
 		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system, than: than}
 	d.Better = better
 	if s.isOfErrors(c) {
-		if d.uneven = s.uneven(a, b); d.uneven != "" {
+		if d.Uneven = s.uneven(a, b); d.Uneven != "" {
 			d.Difference = Difference{Figure: Figure{Value: Undefined, Low: Undefined, High: Undefined, Better: better},
 				P: Undefined}
 		}
@@ -181,18 +186,18 @@ func (s *Stats) bestFirst(c int, systems []int) []int {
 func (s *Stats) contrastSection() Section {
 	several := len(s.Systems) > 2
 	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p, corrected")}
-	if out.Table.Clip = several; !several { // of several, the matrix says it
+	if out.Table.Clip = several; !several && len(s.others()) > 0 { // of several, the matrix says it
 		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 			s.correctionText(len(s.others()), "row", "rows"))}
 	}
 	for _, d := range s.Differences {
-		if d.uneven != "" || several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
+		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
 			continue
 		}
 		name, text, interval := s.contrastTexts(&d)
 		if s.leavesRowsOut(&d) {
 			name += fmt.Sprintf(" (%d pairs)", d.pairs)
-			out.Notes = append(out.Notes, "pairs are rows for the same input; rows without a partner are left out")
+			out.Notes = append(out.Notes, "pairs are rows for the same input, judged for the same errors; others are left out")
 		}
 		switch {
 		case several:
@@ -231,6 +236,29 @@ func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
 		rangeText(scale*d.Low, scale*d.High, format)
 }
 
+// noComparison says with which systems the best is not compared by rows without error, and why; "" where there are none.
+func (s *Stats) noComparison() string {
+	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isOfErrors(d.column) })
+	if i < 0 {
+		return ""
+	}
+	var names []string
+	best, errors := &s.Differences[i], ""
+	for _, other := range s.compared() {
+		apart := s.uneven(&s.Systems[best.system], &s.Systems[other])
+		if other == best.than {
+			apart = best.Uneven
+		}
+		if apart != "" {
+			names, errors = append(names, s.Systems[other].Name), apart
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ": no comparison with " + strings.Join(names, ", ") + ", as " + unevenText(errors)
+}
+
 // unevenText says why rows without error are not compared, and what helps.
 func unevenText(errors string) string {
 	return "not all systems were judged for " + errors + " (tag all with the field that it needs, or all without)"
@@ -260,8 +288,10 @@ func (s *Stats) result() string {
 			continue
 		}
 		switch best = &s.Systems[d.system]; {
-		case d.uneven != "":
-			sure = ", but that is no comparison with " + d.Than + ": " + unevenText(d.uneven)
+		case d.Uneven != "":
+		case d.isAgainst():
+			sure = fmt.Sprintf(", but of rows for the same input, judged for the same errors, %s has more (%s)", d.Than,
+				s.sureText(&d))
 		case d.isSettled():
 			by := map[string]string{kindLabel: " by the model's labels"}[first.kind]
 			sure = fmt.Sprintf(", surely more than %s%s (%s)", d.Than, by, s.sureText(&d))
@@ -281,6 +311,9 @@ func (s *Stats) result() string {
 	text += ", " + first.text(one.Share) + unit
 	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
 		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
+	}
+	if apart := s.noComparison(); apart != "" {
+		sure += ", but that is" + strings.TrimPrefix(apart, ":")
 	}
 	if first.kind != kindScore && one.Share.Share == 0 && s.All.cells[columns[0]].Share.Share == 0 {
 		text = "no system has a row " + first.title()

@@ -154,8 +154,8 @@ func (d *Diff) tables() (changes, examples Table) {
 	return changes, examples
 }
 
-// isInNoRow tells whether no compared row has the error, and it was judged.
-func (l *LabelDiff) isInNoRow() bool { return l.A.Rows+l.B.Rows == 0 && l.Difference.Defined() }
+// isInNoRow tells whether no compared row has the error, and each was judged.
+func (l *LabelDiff) isInNoRow() bool { return l.A.Rows+l.B.Rows+l.NotJudged == 0 }
 
 // otherModel says that what differs may be the models', where they do.
 func (d *Diff) otherModel() []string {

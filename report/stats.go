@@ -33,6 +33,7 @@ type Stats struct {
 	columns     []column
 	leastGroups int // a system of three or more needs to be compared
 	few         int // systems of fewer
+	unevenPairs int // of systems, which Tests leave out (Contrast.Uneven)
 	unrecorded  bool
 	warnings    []FileWarning
 }

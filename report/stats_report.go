@@ -87,6 +87,10 @@ func (s *Stats) Report() *Report {
 	r := &Report{Title: s.title()}
 	if s.All.Tagged > 0 {
 		r.Method = append(r.Method, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
+		if len(s.Models) > 1 {
+			r.Facts = append(r.Facts, "rows are tagged by different models, and what differs may be theirs: "+
+				joinModels(s.Models))
+		}
 	}
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
@@ -292,9 +296,8 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s no %s: not compared with others",
 			words.Plural(s.Systems[i].Rows, "row has", "rows have"), s.systemTitle()))
 	}
-	if i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return d.uneven != "" }); i >= 0 &&
-		slices.Contains(columns, s.Differences[i].column) {
-		notes = append(notes, "rows without error are not compared: "+unevenText(s.Differences[i].uneven))
+	if apart := s.noComparison(); apart != "" && slices.ContainsFunc(columns, s.isOfErrors) {
+		notes = append(notes, "rows without error of the best"+apart)
 	}
 	if len(s.Systems) < 3 {
 		return notes
@@ -315,7 +318,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 
 func (s *Stats) isAnySettled(columns []int) bool {
 	return slices.ContainsFunc(s.Differences, func(d Contrast) bool {
-		return d.isSettled() && slices.Contains(columns, d.column)
+		return d.isSettled() && !d.isAgainst() && slices.Contains(columns, d.column)
 	})
 }
 
@@ -340,7 +343,7 @@ func (s *Stats) matrix(columns []int, heads []string, interval bool) Table {
 				text += fmt.Sprintf(" [%.0f, %.0f]", 100*one.Low, 100*one.High)
 			}
 			if len(s.Systems) > 2 && slices.ContainsFunc(s.Differences, func(d Contrast) bool {
-				return d.column == c && d.system == system && d.isSettled()
+				return d.column == c && d.system == system && d.isSettled() && !d.isAgainst()
 			}) {
 				text = "*" + text
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // MostTested is the largest number of systems of which every pair is tested.
@@ -57,7 +58,7 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	}
 	left := ""
 	if d != nil {
-		left = strings.Join(d.NotJudged, "\n")
+		left = strings.Join(slices.Sorted(slices.Values(d.NotJudged)), "\n")
 	}
 	t.outputs = append(t.outputs, &output{newGroupHash(group),
 		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values, left})
@@ -183,9 +184,11 @@ func (t *Tally) test() error {
 		for _, b := range order[i+1:] {
 			all := t.changes(rows[a], by[b], columns)
 			for k, c := range columns {
-				if one := s.testIn(c, a, b, &all[k]); one.Value.Defined() {
+				one := s.testIn(c, a, b, &all[k])
+				if one.Value.Defined() {
 					s.Tests = append(s.Tests, one)
 				}
+				s.unevenPairs += int(indicator(one.Uneven != ""))
 			}
 		}
 	}
@@ -233,7 +236,7 @@ func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
-	d.uneven = ""
+	d.Uneven = ""
 	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(paired.Rows), int(paired.Rows)
 	return d
 }
@@ -249,6 +252,10 @@ func (s *Stats) testSection() Section {
 	if len(s.Systems) > 2 {
 		out.Notes = append(out.Notes, "the last sentence tests the best against the second best alone, which needs no "+
 			"correction")
+	}
+	if s.unevenPairs > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s of systems that were not judged for the same errors: not compared by "+
+			"rows without error", words.Plural(s.unevenPairs, "pair", "pairs")))
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

@@ -119,12 +119,13 @@ func (s *Reader) GoTo(i int) error {
 	if s.named {
 		i = s.sheet
 	}
-	err := s.part.Close()
-	s.part = nil
-	if err == nil {
-		err = s.startSheet(i)
+	if s.part != nil { // nil behind a sheet that cannot be opened
+		if err := s.part.Close(); err != nil {
+			return err
+		}
+		s.part = nil
 	}
-	return err
+	return s.startSheet(i)
 }
 
 // SheetsWith gives the names of the sheets, hidden ones too, in whose first row that is not empty a cell has the text.

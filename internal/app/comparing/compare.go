@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
@@ -108,6 +109,10 @@ func (c *Compare) Offline(ctx context.Context) error {
 		return row.Set(verdicts.Column, set)
 	})
 	res := c.Run.All(ctx, s)
+	if offline.Uneven > 0 {
+		c.Run.Warn("in %d of %s the texts were not judged for the same errors: %s takes those that both were judged for",
+			offline.Uneven, words.Plural(offline.Tagged, "pair", "pairs"), verdicts.Overall)
+	}
 	if offline.Tagged == 0 && res.Ended {
 		return errors.Join(res.Err, exit.With(exit.Incomplete, errors.New("no pair has labels to decide by: tag the texts "+
 			"with erreval identify first, or name a judge with --judge")))

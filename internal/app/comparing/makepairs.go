@@ -249,7 +249,7 @@ func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 }
 
 // sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations
-// that end with the same turn of the user, judges see that turn alone.
+// that end with the same turn of the user, that turn alone is taken.
 func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
@@ -283,11 +283,11 @@ func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
 	}
 	of := words.Plural(several, "item", "items")
 	if history > 0 {
-		m.Process.Warn("in %d of %s the conversations differ before the last turn of the user: judges see that turn alone",
+		m.Process.Warn("in %d of %s the conversations differ before the last turn of the user: that turn alone is taken",
 			history, of)
 	}
 	if other > 0 {
-		m.Process.Warn("in %d of %s the systems were given different texts in %s, and judges see one of them: is an item "+
+		m.Process.Warn("in %d of %s the systems were given different texts in %s, of which one is taken: is an item "+
 			"what --pair-by %s says?", other, of, m.Rows.Taxonomy.GroupField(), words.Quote(m.By))
 	}
 }

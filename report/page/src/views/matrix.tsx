@@ -32,7 +32,7 @@ interface Cell {
   of: Interval | undefined;
   sums?: GroupSums; // of a share, or a mean
   best?: boolean; // surely better than the second best
-  uneven?: string; // errors that the second best was judged for in other shares of its rows: the best is no better for that
+  paired?: boolean; // compared with the second best by rows for the same input
   bins?: number[];
 }
 
@@ -136,13 +136,15 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     const known = systems.filter((l) => l.cells[i]!.of && l.cells[i]!.sums);
     known.sort((a, b) => (clean || !h.value ? -1 : 1) * (a.cells[i]!.of!.value - b.cells[i]!.of!.value));
     const [best, second] = known.map((l) => l.cells[i]!);
+    let against = false; // rows for the same input say the contrary of all rows
     let p = best && second && test(second.sums!, best.sums!)?.p;
     if (p === undefined) return [];
     if (!clean) return [{ best: best!, p }];
     const paired = of.pair && valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name);
-    if (paired?.difference && paired.rows >= mostlyPaired * Math.max(best!.sums!.rows, second!.sums!.rows)) p = paired.difference.p;
-    else if ((best!.uneven = uneven(heads, whole, known[0]!, known[1]!))) return [];
-    best!.best = p < 0.05;
+    best!.paired = paired?.difference !== undefined && paired.rows >= mostlyPaired * Math.max(best!.sums!.rows, second!.sums!.rows);
+    if (best!.paired) [p, against] = [paired!.difference!.p, paired!.difference!.value > 0]; // b less a
+    else if (uneven(heads, whole, known[0]!, known[1]!)) return [];
+    best!.best = p < 0.05 && !against;
     return [];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
@@ -163,8 +165,9 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const best = known.filter((l) => value(l) === value(known[0]!));
   const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
-  const apart = best[0]!.cells[0]!.uneven;
-  const unsure = !next ? "" : apart ? texts.overview.uneven(next.name, apart) : texts.overview.unsure(next.name);
+  const apart = known.filter((l, i) => uneven(heads, lines[0]!, best[0]!, l) && !(i === 1 && best[0]!.cells[0]!.paired));
+  const unsure = (next && !apart.includes(next) ? texts.overview.unsure(next.name) : "") +
+    (apart.length > 0 && best.length === 1 ? texts.overview.uneven(apart.map((l) => l.name).join(", "), uneven(heads, lines[0]!, best[0]!, apart[0]!)) : "");
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
   const several = first.value && lines[0]!.cells[0]!.of?.value === 0 ? texts.overview.noneGood(nameOf(facet, first)) : texts.overview.best(best[0]!.name, best.length - 1, text) + unsure;

@@ -84,8 +84,9 @@ function SeeAny({ facet, whole }: { facet: Facet; whole: Line }) {
   const rows = facet.values[0]?.role === RoleNone && clean?.sums ? clean.sums.rows - clean.rows : 0;
   const text = texts.overview.seeAny[facet.key];
   if (!text || rows === 0) return null;
-  const any = facet.values.filter((v) => !v.role).map((v) => v.name);
-  return <a href={page.href({ view: "rows", filter: withCondition(page.state.filter, facet.key, { any }), params: {} })}>{text(rows)}</a>;
+  const was = page.state.filter.facets?.[facet.key];
+  const any = facet.values.filter((v) => !v.role && (!was?.any || was.any.includes(v.name))).map((v) => v.name);
+  return <a href={page.href({ view: "rows", filter: withCondition(page.state.filter, facet.key, { ...was, any }), params: {} })}>{text(rows)}</a>;
 }
 
 /** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */
