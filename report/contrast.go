@@ -236,7 +236,8 @@ func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
 		rangeText(scale*d.Low, scale*d.High, format)
 }
 
-// noComparison says with which systems the best is not compared by rows without error, and why; "" where there are none.
+// noComparison says with which systems the best is not compared by rows without error, and why; "" where there are
+// none.
 func (s *Stats) noComparison() string {
 	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isOfErrors(d.column) })
 	if i < 0 {

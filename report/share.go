@@ -183,3 +183,10 @@ func rangeText(low, high Number, format string) string {
 	}
 	return strings.TrimSuffix(low.Text(format), " %") + " … " + high.Text(format)
 }
+
+func indicator(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

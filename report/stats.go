@@ -170,8 +170,8 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds, Weak: o.Weak, Models: []string{},
-			Systems: []SystemStats{}}}
+		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds,
+			Weak: o.Weak, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
@@ -280,13 +280,6 @@ func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
 		values = append(values, value{t.columnOf(kindIssue, id), 1})
 	}
 	return values
-}
-
-func indicator(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // addRow counts one row, and gives all its values; d is nil where there is no diagnosis, values are those besides its

@@ -76,7 +76,8 @@ func TestUneven(t *testing.T) {
 	}
 	for judged, want := range map[int]string{ // rows of the system that has most rows without error
 		40: "surely more than full by", 39: "surely more than full by",
-		37: ", but that is no comparison with full, as not all systems were judged for " + rare, 0: "no comparison with full,",
+		37: ", but that is no comparison with full, as not all systems were judged for " + rare,
+		0:  "no comparison with full,",
 	} {
 		tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group"})
 		c := NewComparison(DiffOptions{Taxonomy: toy})

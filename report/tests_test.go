@@ -208,16 +208,16 @@ func TestPairsAgainst(t *testing.T) {
 			case g < 15 && system == "x":
 				found = `"labels":["Vague"]`
 			}
-			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%q,"passage":"P%[2]d","answer":"x","question":"q",`+
-				`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1",%s}}`, system, g, system, found))
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%q,"passage":"P%d","answer":"x","question":"q",`+
+				`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1",%s}}`, system, g, system, g, found))
 		}
 	}
 	s, err := statsOfLines(t, false, lines...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "x has most rows without error, 94.0 % (87.4 to 97.3), but of rows for the same input, judged for the same " +
-		"errors, z has more (p 0.033)"
+	const want = "x has most rows without error, 94.0 % (87.4 to 97.3), but of rows for the same input, judged for the " +
+		"same errors, z has more (p 0.033)"
 	if text := printed(t, s); !strings.Contains(text, want) {
 		t.Error(text)
 	}
