@@ -154,7 +154,7 @@ func (s *Stats) isOfErrors(c int) bool {
 }
 
 // mostUneven is how far the shares of rows that were judged for an error may be apart.
-const mostUneven = 0.05
+const mostUneven = 0.1
 
 // uneven names the errors that one of two systems was judged for in more of its rows than the other, and that rows
 // have: it may have fewer rows without error for that alone.
@@ -262,7 +262,7 @@ func (s *Stats) noComparison() string {
 
 // unevenText says why rows without error are not compared, and what helps.
 func unevenText(errors string) string {
-	return "not all systems were judged for " + errors + " (tag all with the field that it needs, or all without)"
+	return "the systems' rows were not judged alike for " + errors + " (give all of them the field that it needs)"
 }
 
 // sureText is the evidence for a difference: its size too, where no table has it.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -98,4 +99,25 @@ func hasNumbers(values map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+func (s *Stats) names() (names []string) {
+	for i := range s.Systems {
+		names = append(names, s.Systems[i].Name)
+	}
+	return names
+}
+
+// AlikeSystems names two systems whose names differ in case and space alone; "" where there are none.
+func AlikeSystems(names []string) string {
+	seen := map[string]string{}
+	for _, name := range names {
+		plain := strings.Join(strings.Fields(strings.ToLower(name)), " ")
+		if other, ok := seen[plain]; ok {
+			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in "+
+				"the file", words.Printable(other), words.Printable(name))
+		}
+		seen[plain] = name
+	}
+	return ""
 }

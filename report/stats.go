@@ -9,7 +9,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -355,7 +354,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	if note := t.hints.Note(); note != "" && t.o.By == "" && s.By == "" {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
 	}
-	if alike := s.alikeSystems(); alike != "" {
+	if alike := AlikeSystems(s.names()); alike != "" {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
 	}
 	s.Rejected = len(t.rows.faults)
@@ -372,20 +371,6 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.All.publish(s.columns)
 	return s, nil
-}
-
-// alikeSystems names two systems whose names differ in case and space alone; "" where there are none.
-func (s *Stats) alikeSystems() string {
-	seen := map[string]string{}
-	for _, sys := range s.Systems {
-		plain := strings.Join(strings.Fields(strings.ToLower(sys.Name)), " ")
-		if other, ok := seen[plain]; ok {
-			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in "+
-				"the file", words.Printable(other), words.Printable(sys.Name))
-		}
-		seen[plain] = sys.Name
-	}
-	return ""
 }
 
 // Warnings say what the figures leave out.

@@ -89,7 +89,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 		ID: look.ID, Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: look.thresholdsOf(makers), LeftOut: [2]int{makers[0].Rejected, makers[1].Rejected},
 		Unrecorded: !makers[1].Recorded,
-		Limit: ctx.Int("limit")})
+		Limit:      ctx.Int("limit")})
 	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/page"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/taxonomy"
@@ -271,6 +272,17 @@ func checkRows(e *env, paths []string, c *view.Catalog) error {
 	}
 	if c.IsBare() {
 		e.Note([]string{"nothing was looked for in these rows yet: run erreval identify, or discover, first"})
+	}
+	var systems []string
+	for _, f := range c.Facets {
+		if f.Key == "system" {
+			for _, v := range f.Values {
+				systems = append(systems, v.Name)
+			}
+		}
+	}
+	if alike := report.AlikeSystems(systems); alike != "" {
+		e.Warn("%s", alike)
 	}
 	return nil
 }

@@ -69,9 +69,9 @@ test("systems that were not judged for the same errors are not compared by rows 
     const lines = linesOf(figures, heads);
     return `${lines[1]!.cells[0]!.best === true} ${resultOf(facet, heads, lines)}`;
   };
-  expect(said(0)).toMatch(/^false Best: a, .*, but that is no comparison with b: not all systems were judged for Off Target\. /);
-  expect(said(37)).toMatch(/^false .* no comparison/);
-  expect(said(39)).toMatch(/^true Best: a, [^:]*\. Some rows/);
+  expect(said(0)).toMatch(/^false Best: a, .*, but that is no comparison with b: the systems' rows were not judged alike for Off Target\. /);
+  expect(said(35)).toMatch(/^false .* no comparison/);
+  expect(said(37)).toMatch(/^true Best: a, [^:]*\. Some rows/);
 });
 
 test("of systems without a good row none is best", () => {

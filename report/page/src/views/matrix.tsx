@@ -55,7 +55,7 @@ export interface Line {
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
 const mostlyPaired = 0.9; // likewise
-const mostUneven = 0.05; // likewise
+const mostUneven = 0.1; // likewise
 const mostIssues = 12; // as in the matrix that is printed
 const mostIntervals = 8; // columns beside which each cell has room for its interval
 export const mostPictures = 4; // systems whose histograms are drawn one below the other
