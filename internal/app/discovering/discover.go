@@ -31,7 +31,7 @@ type Discover struct {
 	Output    string   // file
 	Overwrite bool
 	Resume    bool
-	JSON      bool // prints the list as JSON, on standard output
+	JSON      bool   // prints the list as JSON, on standard output
 	System    string // column of --by, or "": a table by it follows, and none of issues that are all stable is printed
 	Chosen    Chosen
 	By        string // discover.ByIssue, …
