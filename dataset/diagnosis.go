@@ -144,6 +144,15 @@ func (d *Diagnosis) CheckNoError(t *taxonomy.Taxonomy) error {
 	return fmt.Errorf("column %q: %w", ColumnDiagnosis, besideNoError(t.Types[no].Name))
 }
 
+// Unjudged are the errors that the row was not judged for, in a text that is equal for rows which were judged alike;
+// "" for nil.
+func (d *Diagnosis) Unjudged() string {
+	if d == nil {
+		return ""
+	}
+	return strings.Join(slices.Sorted(slices.Values(d.NotJudged)), "\n")
+}
+
 func (d *Diagnosis) validate() error {
 	switch {
 	case d.Status != "" && d.Status != StatusUntagged:

@@ -35,7 +35,7 @@ func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	}
 	if p.a != nil && p.b != nil {
 		o.Tagged++
-		if !sameNames(p.a.NotJudged, p.b.NotJudged) {
+		if p.a.Unjudged() != p.b.Unjudged() {
 			o.Uneven++
 		}
 	}
@@ -69,10 +69,6 @@ func (o *Offline) value(p *pair, name string) (value, reason string) {
 		return "", verdicts.NotJudged
 	}
 	return better(has(p.a, name), has(p.b, name)), ""
-}
-
-func sameNames(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 func has(d *dataset.Diagnosis, name string) bool { return slices.Contains(d.Labels, name) }

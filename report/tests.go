@@ -56,12 +56,8 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
-	left := ""
-	if d != nil {
-		left = strings.Join(slices.Sorted(slices.Values(d.NotJudged)), "\n")
-	}
 	t.outputs = append(t.outputs, &output{newGroupHash(group),
-		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values, left})
+		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values, d.Unjudged()})
 }
 
 // pairable are the values that are compared row by row: without StatsOptions.Tests whether the row has an error at all.

@@ -195,7 +195,8 @@ func TestBestIsPaired(t *testing.T) {
 }
 
 // TestPairsAgainst: a system is not surely better where rows for the same input say the contrary. Of 100 passages x is
-// without error in 94, in 9 of them as it was not judged for what z has there, and z in 91: of the others z is better.
+// without error in 94, in 9 of them as it was not judged for what z has there, and z in 91: of the others z is better
+// (Bonett and Price by scipy, of the effective 90 of 91 pairs: t 2.160 with 90 degrees of freedom, p 0.0334).
 func TestPairsAgainst(t *testing.T) {
 	var lines []string
 	for g := range 100 {
