@@ -149,8 +149,14 @@ func (j *Judges) SayUsage(p *run.Process) error {
 var ErrNoReply = exit.With(exit.Judge,
 	errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 
-// Anew says how replies that could not be used are asked for again, behind where it is said why.
-const Anew = "; --overwrite --retry-unusable asks unusable replies anew"
+// Why is where it is said why there is no reply, and, where judges were asked (j is not nil), how unusable replies are
+// asked for again.
+func (j *Judges) Why(where string) string {
+	if j == nil {
+		return where
+	}
+	return where + "; --overwrite --retry-unusable asks unusable replies anew"
+}
 
 // DescribeNextRun says how a run goes on that was stopped or interrupted.
 func (j *Judges) DescribeNextRun() string {

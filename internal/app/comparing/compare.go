@@ -55,18 +55,10 @@ type compareRecord struct {
 
 const countVerdict = "verdict." // and a type's name: pairs with a verdict by it
 
-// asksAnew says how replies that could not be used are asked for again.
-func (c *Compare) asksAnew() string {
-	if c.judges == nil {
-		return ""
-	}
-	return asking.Anew
-}
-
 // stage is what judging and comparing offline have in common.
 func (c *Compare) stage() *run.Stage {
 	s := &run.Stage{Command: "compare", Taxonomy: pairwise.PairTask(c.Taxonomy), Column: verdicts.Column, Verb: "judge",
-		Past: "judged", Weak: c.Weak, Why: func(run.Counts) string { return "verdicts.*.reason says why" + c.asksAnew() },
+		Past: "judged", Weak: c.Weak, Why: func(run.Counts) string { return c.judges.Why("verdicts.*.reason says why") },
 		Zero: run.Counts{"unjudged": 0}}
 	for _, name := range c.Types {
 		s.Zero[countVerdict+name] = 0

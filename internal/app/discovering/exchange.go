@@ -101,7 +101,7 @@ func (i *ImportIssues) Run(ctx context.Context) (err error) {
 	if err := out.End(err); err != nil {
 		return err
 	}
-	return errors.Join(i.publish(list), i.Process.WarnFaults(faults), unassigned(list, ""))
+	return errors.Join(i.publish(list), i.Process.WarnFaults(faults), unassigned(list, nil))
 }
 
 func (i *ImportIssues) publish(list *issues.List) error {

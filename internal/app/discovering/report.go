@@ -126,18 +126,15 @@ func (d *discovery) incomplete(l *issues.List) error {
 	if d.judges != nil && l.Rows > 0 && l.Unassigned[reply.Unavailable] == l.Rows {
 		return asking.ErrNoReply
 	}
-	if d.judges != nil {
-		return unassigned(l, asking.Anew)
-	}
-	return unassigned(l, "")
+	return unassigned(l, d.judges)
 }
 
-// unassigned is the error, with exit code 3, of a list with unassigned rows; anew says what helps.
-func unassigned(l *issues.List, anew string) error {
+// unassigned is the error, with exit code 3, of a list with unassigned rows; j is nil where no model was asked.
+func unassigned(l *issues.List, j *asking.Judges) error {
 	n := l.Unknown()
 	if n == 0 {
 		return nil
 	}
 	return exit.With(exit.Incomplete,
-		fmt.Errorf("%s unassigned: issues.reason says why%s", words.Plural(n, "row is", "rows are"), anew))
+		fmt.Errorf("%s unassigned: %s", words.Plural(n, "row is", "rows are"), j.Why("issues.reason says why")))
 }

@@ -114,9 +114,8 @@ func (d *discovery) chooser() func(*dataset.Row) (bool, error) {
 		if ok {
 			n++
 		}
-		isColumn := !slices.Contains([]string{"", report.ByFile, report.ByNothing}, d.System)
-		if n == 1 && ok && err == nil && isColumn { // before anything is paid for
-			_, _, err = report.SystemOf(row, d.System)
+		if ok && n == 1 && err == nil && !slices.Contains([]string{"", report.ByFile, report.ByNothing}, d.System) {
+			_, _, err = report.SystemOf(row, d.System) // before anything is paid for
 		}
 		return ok && (d.chosen == nil || n <= len(d.chosen) && d.chosen[n-1]), err
 	}

@@ -344,11 +344,12 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 
 // why says where it is said why a row has no score.
 func (s *ScoreSummary) why(run.Counts) string {
+	const where = "scores.DIMENSION.reason says why"
 	switch {
 	case s.Judging != nil:
-		return "scores.DIMENSION.reason says why" + asking.Anew
+		return s.Judging.judges.Why(where)
 	case s.reason == "":
-		return "scores.DIMENSION.reason says why"
+		return where
 	}
 	return "the first for this reason: " + s.reason
 }
