@@ -150,7 +150,7 @@ func (r *LabelReport) Report() *report.Report {
 
 func (r *LabelReport) facts() []string {
 	inMacro, labels := 0, 0
-	for _, one := range r.Predictions[:1] { // the gold rows decide
+	for _, one := range r.Predictions[:min(1, len(r.Predictions))] { // the gold rows decide
 		labels = len(one.Labels)
 		for _, l := range one.Labels {
 			if l.InMacro {

@@ -88,8 +88,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		ID: look.ID, Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: look.thresholdsOf(makers), LeftOut: [2]int{makers[0].Rejected, makers[1].Rejected},
-		Unrecorded: !makers[1].Recorded,
-		Limit:      ctx.Int("limit")})
+		Unrecorded: !makers[1].Recorded, Limit: ctx.Int("limit")})
 	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
 		return err
 	}
