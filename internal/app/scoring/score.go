@@ -344,14 +344,13 @@ func (s *ScoreSummary) Text(w io.Writer) error {
 
 // why says where it is said why a row has no score.
 func (s *ScoreSummary) why(run.Counts) string {
-	const where = "scores.DIMENSION.reason says why"
-	switch {
-	case s.Judging != nil:
-		return s.Judging.judges.Why(where)
-	case s.reason == "":
-		return where
+	var j *asking.Judges
+	if s.Judging != nil {
+		j = s.Judging.judges
+	} else if s.reason != "" {
+		return "the first for this reason: " + s.reason
 	}
-	return "the first for this reason: " + s.reason
+	return j.Why("scores.DIMENSION.reason says why")
 }
 
 // chooseDimensions gives the taxonomy with the dimensions of these names or keys alone, and their keys; both are in the
