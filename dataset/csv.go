@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +28,9 @@ func newTable(r *bufio.Reader, o Options) (records, error) {
 	t := &table{scan: &textfile.CSVScanner{In: textfile.NewLineReader(r, o.maxRecord()), Comma: o.Delimiter}}
 	if o.Format.is(TSV) {
 		t.scan.Comma = '\t'
+	}
+	if err := t.skipTitles(o); err != nil {
+		return nil, err
 	}
 	if t.scan.Comma == 0 {
 		if err := t.guessComma(); err != nil {
@@ -57,14 +61,64 @@ var separatorLine = regexp.MustCompile(`^(?i:sep)=([,;|\t])\r?$`)
 // quotedCell is one in which separators are text.
 var quotedCell = regexp.MustCompile(`"[^"]*"`)
 
+// skipTitles goes on to the header where that stands below titles, which are lines of one cell, and names all fields
+// that rows need.
+func (t *table) skipTitles(o Options) error {
+	for i := 0; i < LookAhead && o.Taxonomy != nil && !o.Alone; i++ {
+		line, err := t.peekLine(i)
+		if err != nil {
+			return err
+		}
+		at := &table{scan: &textfile.CSVScanner{Comma: t.scan.Comma,
+			In: textfile.NewLineReader(bytes.NewReader(line), len(line)+1)}}
+		if at.scan.Comma == 0 {
+			err = at.guessComma()
+		}
+		names, _ := at.scan.ReadRecord() // what cannot be read is no title
+		names = slices.DeleteFunc(names, func(n string) bool { return strings.TrimSpace(n) == "" })
+		isHeader := o.nameFields(names)
+		if err != nil || i == 0 && (isHeader || len(names) != 1) || i > 0 && len(names) > 1 && !isHeader {
+			return err
+		}
+		if i > 0 && len(names) > 1 {
+			for range i {
+				_, err = t.scan.In.Next()
+			}
+			t.said = append(t.said, fmt.Sprintf("the header is line %d; what stands above it is left out", i+1))
+			return err
+		}
+	}
+	return nil
+}
+
+// mostPeeked is how many bytes are looked at before the first row is read.
+const mostPeeked = 64 << 10
+
+// peekLine is the line with so many before it, as far as it is within mostPeeked bytes. It waits for no more of a stream.
+func (t *table) peekLine(i int) ([]byte, error) {
+	for size := 1; ; {
+		head, err := t.scan.In.In.Peek(size)
+		lines := bytes.SplitAfterN(head, []byte("\n"), i+2)
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case len(lines) > i && (len(lines) > i+1 || err != nil || size == mostPeeked):
+			return lines[i], nil
+		case err != nil || size == mostPeeked:
+			return nil, nil
+		}
+		size = min(max(size+1, t.scan.In.In.Buffered()), mostPeeked)
+	}
+}
+
 // guessComma looks at the header for what stands between its cells: a comma, unless there is more of another separator.
 func (t *table) guessComma() error {
 	t.scan.Comma = ','
-	head, err := t.scan.In.In.Peek(64 << 10)
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := t.peekLine(0)
+	if err != nil {
 		return err
 	}
-	line, _, _ := bytes.Cut(head, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\n"))
 	if m := separatorLine.FindSubmatch(line); m != nil {
 		t.scan.Comma = rune(m[1][0])
 		_, err = t.scan.ReadRecord() // the header is the next line
@@ -108,6 +162,10 @@ func (t *table) next() (record, error) {
 }
 
 func (t *table) columns(cells []string) ([]column, error) {
+	if len(cells) != t.header && t.header == 1 {
+		return nil, fmt.Errorf("%d cells where the header has 1; delete a title above the header, or put cells with a %q "+
+			"inside in quotes", len(cells), t.scan.Comma)
+	}
 	if len(cells) != t.header {
 		return nil, fmt.Errorf("%d cells where the header has %d; put cells with a %q inside in quotes", len(cells),
 			t.header, t.scan.Comma)

@@ -112,7 +112,7 @@ func faults(t *testing.T) []fault {
 			`header twice.csv: the header has the column "answer" twice (columns 2 and 4); rename one`},
 		{"two files.csv", []byte(head + "q,a,p\n" + head + "q,a,p\n"), 2, 1, `two files.csv:3: the row is the header again`},
 		{"no names.csv", []byte("question,,answer,\n"), 0, 0,
-			`no names.csv: the columns 2 and 4 have no name; write one in the header`},
+			`no names.csv: the columns 2 and 4 have no name; write one in the header, or delete a title above it`},
 		{"short.csv", []byte(head + "q,a\nq,a,p\n"), 1, 1,
 			`short.csv:2: 2 cells where the header has 3; put cells with a ',' inside in quotes`},
 		{"long.csv", []byte(head + "q,a,p, and more\nq,a,p\n"), 1, 1, `long.csv:2: 4 cells where the header has 3`},

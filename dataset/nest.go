@@ -25,8 +25,14 @@ type flatPart struct {
 	key, kind string // "": it is the whole of one
 }
 
-// newFlatHeader checks the names. Where apostrophes were written, the names' own are taken off. places are those of the
-// columns, from 0, where some have no name.
+// lineBreak is where a heading goes on in a new line of its cell.
+var lineBreak = regexp.MustCompile(`[ \t]*[\r\n]+[ \t]*`)
+
+// heading is a column's name on one line.
+func heading(cell string) string { return lineBreak.ReplaceAllString(cell, " ") }
+
+// newFlatHeader checks the names, and makes line breaks within them blanks. Where apostrophes were written, the names'
+// own are taken off. places are those of the columns, from 0, where some have no name.
 func newFlatHeader(names []string, places ...int) (*flatHeader, error) {
 	h := &flatHeader{names: slices.Clone(names), apostrophe: slices.Index(names, columnApostrophe)}
 	at := map[string]int{}
@@ -37,11 +43,13 @@ func newFlatHeader(names []string, places ...int) (*flatHeader, error) {
 		return i + 1
 	}
 	for i, name := range h.names {
-		if h.apostrophe >= 0 && FormulaLike(strings.TrimLeft(name, "'")) {
+		name = heading(name)
+		if h.names[i] = name; h.apostrophe >= 0 && FormulaLike(strings.TrimLeft(name, "'")) {
 			h.names[i] = strings.TrimPrefix(name, "'")
 		}
 		if first, twice := at[h.names[i]]; twice && name == "" {
-			return nil, fmt.Errorf("the columns %d and %d have no name; write one in the header", place(first), place(i))
+			return nil, fmt.Errorf("the columns %d and %d have no name; write one in the header, or delete a title above it",
+				place(first), place(i))
 		} else if twice {
 			return nil, fmt.Errorf("the header has the column %q twice (columns %d and %d); rename one", name,
 				place(first), place(i))
@@ -105,7 +113,7 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 // isAgain tells whether every cell is its column's name.
 func (h *flatHeader) isAgain(cells []any) bool {
 	for i, name := range h.names {
-		if cells[i] != any(name) {
+		if text, ok := cells[i].(string); !ok || heading(text) != name {
 			return false
 		}
 	}

@@ -112,7 +112,7 @@ func (s *sheet) readHeader(o Options) error {
 		if c.Err != nil && c.Merged == 0 {
 			return fmt.Errorf("the header in row %d: %w", head.number, c.Err)
 		}
-		if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
+		if name := heading(cellText(value(c.Value))); name != "" && c.Merged == 0 {
 			s.header[c.Column], names, places = len(names), append(names, name), append(places, c.Column)
 		}
 	}
@@ -122,24 +122,23 @@ func (s *sheet) readHeader(o Options) error {
 }
 
 // findHeader gives the place of the header among the rows ahead: the first that names all fields that rows need; else
-// below titles, which are rows of one cell, the first row of several; else the first. It looks at as many rows and
-// bytes as a search for columns does.
+// below titles, which are rows of one cell, the first row of several, or the next where that one names groups of
+// columns; else the first. It looks at as many rows and bytes as a search for columns does.
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
-	most, several := 0, -1
+	most, several, groups := 0, -1, []string(nil)
 	mapped := o.mapsAll()
 	for i, left := 0, o.maxRecord(); i < LookAhead && left > 0; i++ {
-		var names []string
 		row := s.peek(i)
-		for _, c := range row.cells {
-			if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
-				names, left = append(names, name), left-len(name)
-			}
-		}
+		names := row.names()
+		left -= len(strings.Join(names, ""))
 		if (len(names) > most || mapped) && len(o.fields()) > 0 && o.nameFields(names) {
 			return i
 		}
-		if several < 0 && len(names) > 1 {
+		switch {
+		case several < 0 && len(names) > 1:
+			several, groups = i, names
+		case several >= 0 && several == i-1 && s.ahead[several].hasGaps() && len(names) > len(groups) && areHeadings(names):
 			several = i
 		}
 		if most = max(most, len(names)); errors.Is(row.err, io.EOF) || o.Taxonomy == nil || o.Alone {
@@ -147,6 +146,44 @@ func (s *sheet) findHeader(o Options) int {
 		}
 	}
 	return max(several, 0)
+}
+
+// names are the texts of a row's cells of its own.
+func (r *sheetRow) names() (names []string) {
+	for _, c := range r.cells {
+		if name := heading(cellText(value(c.Value))); name != "" && c.Merged == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hasGaps tells whether names stand apart, as those of groups of columns do.
+func (r *sheetRow) hasGaps() bool {
+	last := -1
+	for _, c := range r.cells {
+		if empty := cellText(value(c.Value)) == ""; !empty && last >= 0 && c.Column > last+1 {
+			return true
+		} else if !empty {
+			last = c.Column
+		}
+	}
+	return false
+}
+
+// longestHeading is the length in bytes of what may be the name of a column, where that is a guess.
+const longestHeading = 80
+
+// areHeadings tells whether the names may be those of columns: short, and no two the same.
+func areHeadings(names []string) bool {
+	seen := map[string]bool{}
+	for _, n := range names {
+		if len(n) > longestHeading || seen[n] {
+			return false
+		}
+		seen[n] = true
+	}
+	return true
 }
 
 // fields are those of the taxonomy, if there is one.

@@ -46,6 +46,10 @@ func TestSheets(t *testing.T) {
 				"--sheet names another); the columns are Nr, Foo, Bar; name those that hold them, as in: --map "},
 		{"wide title", [][][]any{{{"Quiz", "v3", "2026", "draft"}, {"No", "F", "T"}, {1, "q", "p"}}},
 			Options{Map: map[string]string{"question": "F", "passage": "T"}}, 1, "the header is row 2; "},
+		{"groups of columns", [][][]any{{titles, {"", "Item", "", "", "Marks"}, {"Nr", "Foo\n(all)", "Bar", "x", "y"},
+			{1, "q", "p", 2, 3}}}, Options{}, 0, `in row 3 of the sheet "Sheet1"; the columns are Nr, Foo (all), Bar, x, y; `},
+		{"heading of two lines", [][][]any{{{"Nr", "Quiz \nquestion", "Wall\ntext"}, {1, "q", "p"}}},
+			Options{Map: map[string]string{"passage": "Wall text"}}, 1, `reading question from "Quiz question"`},
 		{"table whose cells are names", [][][]any{{{"Frage", "Absatz"}, {"question", "passage"}}}, Options{}, 0,
 			`table whose cells are names: no columns "question", "passage" in row 1 of the sheet "Sheet1"; the columns are Frage, `},
 	} {
