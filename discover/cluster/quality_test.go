@@ -24,6 +24,7 @@ func adjustedRand(a, b []int) float64 { return stats.NewContingency(a, b).Adjust
 type written struct {
 	sentences []string
 	group     []int
+	second    []int // groups of a second reader, of comments
 }
 
 // readWritten gives the halves of testdata/issues.jsonl. Neighbouring groups are hard to tell apart, so they come in
@@ -178,23 +179,36 @@ func readComments(t *testing.T) map[string]*written {
 		t.Fatal(err)
 	}
 	sets, number := map[string]*written{}, map[string]int{}
-	for line := range strings.Lines(string(data)) {
-		var row struct{ Set, Group, Sentence string }
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
-		key := row.Set + ": " + row.Group
+	of := func(key string) int {
 		if _, ok := number[key]; !ok {
 			number[key] = len(number)
+		}
+		return number[key]
+	}
+	for line := range strings.Lines(string(data)) {
+		var row struct{ Set, Group, Second, Sentence string }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
 		}
 		w := sets[row.Set]
 		if w == nil {
 			w = &written{}
 			sets[row.Set] = w
 		}
-		w.sentences, w.group = append(w.sentences, row.Sentence), append(w.group, number[key])
+		w.sentences, w.group = append(w.sentences, row.Sentence), append(w.group, of(row.Set+": "+row.Group))
+		w.second = append(w.second, of(row.Second))
 	}
 	return sets
+}
+
+// TestReaders holds how far two readers agree, as the package's comment says: no method is known to do better.
+func TestReaders(t *testing.T) {
+	comments := readComments(t)
+	for set, stated := range map[string]float64{"questions": 0.50, "responses": 0.46, "responses, in a few words": 0.65} {
+		if got := stats.NewContingency(comments[set].group, comments[set].second).AdjustedRand(); math.Abs(got-stated) > 0.005 {
+			t.Errorf("%s: adjusted Rand index of two readers %.3f; the comment says %.2f", set, got, stated)
+		}
+	}
 }
 
 // TestPromise holds the figures that the package's comment gives for Group as it is.
@@ -235,7 +249,7 @@ func TestPromise(t *testing.T) {
 // holds how often a sentence's group, where it has one already, is among the nearest n.
 func TestShortlist(t *testing.T) {
 	tune, test := readWritten(t)
-	all := &written{slices.Concat(tune.sentences, test.sentences), slices.Concat(tune.group, test.group)}
+	all := &written{sentences: slices.Concat(tune.sentences, test.sentences), group: slices.Concat(tune.group, test.group)}
 	for _, c := range []struct {
 		name    string
 		vectors [][]float32
