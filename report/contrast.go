@@ -148,9 +148,10 @@ func (s *Stats) between(c, system, than int) Contrast {
 	return d
 }
 
-// isOfErrors tells whether the column is that of rows without error.
+// isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.
 func (s *Stats) isOfErrors(c int) bool {
-	return s.columns[c].kind == kindLabel && s.columns[c].name == ""
+	kind := s.columns[c].kind
+	return kind == kindLabel && s.columns[c].name == "" || kind == kindIssue && s.issuesOfErrors
 }
 
 // mostUneven is how far the shares of rows that were judged for an error may be apart.

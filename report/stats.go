@@ -29,12 +29,13 @@ type Stats struct {
 	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
 	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
-	columns     []column
-	leastGroups int // a system of three or more needs to be compared
-	few         int // systems of fewer
-	unevenPairs int // of systems, which Tests leave out (Contrast.Uneven)
-	unrecorded  bool
-	warnings    []FileWarning
+	columns        []column
+	leastGroups    int  // a system of three or more needs to be compared
+	few            int  // systems of fewer
+	issuesOfErrors bool // StatsOptions.OfErrors
+	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
+	unrecorded     bool
+	warnings       []FileWarning
 }
 
 // SystemStats are those of one system. Shares are of its tagged rows.
@@ -95,6 +96,7 @@ type StatsOptions struct {
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
 	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
+	OfErrors   bool              // the issues are kinds of the errors that rows were judged for
 	Thresholds []Thresholds      // of the files
 	Weak       []string          // of their models
 	LeftOut    int               // see Stats
@@ -170,7 +172,7 @@ func NewTally(o StatsOptions) *Tally {
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
 		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds,
-			Weak: o.Weak, Models: []string{}, Systems: []SystemStats{}}}
+			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code

@@ -79,12 +79,17 @@ func TestUneven(t *testing.T) {
 		35: ", but that is no comparison with full, as the systems' rows were not judged alike for " + rare,
 		0:  "no comparison with full,",
 	} {
-		tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group"})
+		tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group", OfErrors: true})
+		unfound, issue := tally.columnOf(kindIssue, ""), tally.columnOf(kindIssue, "x")
 		c := NewComparison(DiffOptions{Taxonomy: toy})
 		for g := range 40 {
 			id := fmt.Sprint(g)
 			for i, d := range []*dataset.Diagnosis{diagnosis(false, g < judged), diagnosis(g < 20, true)} {
-				if _, err := tally.addRow([]string{"bare", "full"}[i], id, d, nil); err != nil {
+				values := []value{{unfound, indicator(len(d.Labels) == 0)}}
+				if len(d.Labels) > 0 {
+					values = append(values, value{issue, 1})
+				}
+				if _, err := tally.addRow([]string{"bare", "full"}[i], id, d, values); err != nil {
 					t.Fatal(err)
 				}
 				if err := c.add(i, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {
@@ -98,6 +103,12 @@ func TestUneven(t *testing.T) {
 		}
 		if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*100") && judged < 37 {
 			t.Errorf("%d judged: no %q in\n%s", judged, want, text)
+		}
+		for _, of := range []string{"without error", "without issue", "x"} {
+			i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return d.Of == of })
+			if i < 0 || (s.Differences[i].Uneven == rare) != (judged < 37) {
+				t.Errorf("%d judged: rows %s: %+v", judged, of, s.Differences)
+			}
 		}
 		d, err := c.ComputeDiff()
 		if err != nil {

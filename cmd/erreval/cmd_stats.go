@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
@@ -90,6 +91,7 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	so.Weak = slices.Compact(so.Weak)
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
+			so.OfErrors = so.OfErrors || list.Analysis == discover.ByLabels
 			for _, i := range list.Issues {
 				so.IssueNames[i.ID] = i.Name
 			}
