@@ -94,7 +94,8 @@ func (t *table) skipTitles(o Options) error {
 // mostPeeked is how many bytes are looked at before the first row is read.
 const mostPeeked = 64 << 10
 
-// peekLine is the line with so many before it, as far as it is within mostPeeked bytes. It waits for no more of a stream.
+// peekLine is the line with so many before it, as far as it is within mostPeeked bytes. Of a stream it waits for no
+// more.
 func (t *table) peekLine(i int) ([]byte, error) {
 	for size := 1; ; {
 		head, err := t.scan.In.In.Peek(size)
