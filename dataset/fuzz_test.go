@@ -96,7 +96,8 @@ func FuzzList(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	fuzzFormat(f, CSV, []byte(head+"q,\"a\"\"\r\n\",p\r\nq,\"a,p\nq,a,p"), []byte("a;b\n1;2"), []byte("Title\n\n"+head+"q,a,p"),
+	fuzzFormat(f, CSV, []byte(head+"q,\"a\"\"\r\n\",p\r\nq,\"a,p\nq,a,p"), []byte("a;b\n1;2"),
+		[]byte("Title\n\n"+head+"q,a,p"),
 		[]byte("erreval.apostrophe,question\n\"[\"\"question\"\"]\",'=1"),
 		[]byte("scores.a.value,scores.a.runs,diagnosis.status,diagnosis\n1,[],untagged,{}"))
 }
