@@ -29,7 +29,12 @@ type flatPart struct {
 var lineBreak = regexp.MustCompile(`[ \t]*[\r\n]+[ \t]*`)
 
 // heading is a column's name on one line.
-func heading(cell string) string { return lineBreak.ReplaceAllString(cell, " ") }
+func heading(cell string) string {
+	if !strings.ContainsAny(cell, "\r\n") {
+		return cell
+	}
+	return lineBreak.ReplaceAllString(cell, " ")
+}
 
 // newFlatHeader checks the names, and makes line breaks within them blanks. Where apostrophes were written, the names'
 // own are taken off. places are those of the columns, from 0, where some have no name.

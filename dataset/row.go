@@ -69,12 +69,17 @@ func (r *Row) Size() int {
 	return n
 }
 
-// Get gives a column's JSON as it stands in the file. Do not change it.
+// Get gives a column's JSON as it stands in the file. Do not change it. A name may have the line breaks that its cell
+// in the header has.
 func (r *Row) Get(name string) (json.RawMessage, bool) {
-	if i := indexOf(r.columns, name); i >= 0 {
-		return r.columns[i].value, true
+	i := indexOf(r.columns, name)
+	if i < 0 {
+		i = indexOf(r.columns, heading(name))
 	}
-	return nil, false
+	if i < 0 {
+		return nil, false
+	}
+	return r.columns[i].value, true
 }
 
 // indexOf is where the column of that name stands; -1 where there is none.

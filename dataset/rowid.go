@@ -53,7 +53,10 @@ func (r *Reader) RecordedID() []string { return r.recordedID }
 // findIDColumns decides by the first row which columns hold the id. The error is a *ColumnsError.
 func (r *Reader) findIDColumns(first *Row) error {
 	r.id = []string{ColumnID}
-	lacks := func(column string) bool { return !slices.Contains(first.Columns(), column) }
+	lacks := func(column string) bool {
+		_, there := first.Get(column)
+		return !there
+	}
 	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
 	case given == nil && (isNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
 		r.id, r.recordedID = recorded, recorded

@@ -112,7 +112,7 @@ func (s *sheet) readHeader(o Options) error {
 		if c.Err != nil && c.Merged == 0 {
 			return fmt.Errorf("the header in row %d: %w", head.number, c.Err)
 		}
-		if name := heading(cellText(value(c.Value))); name != "" && c.Merged == 0 {
+		if name := cellText(value(c.Value)); name != "" && c.Merged == 0 {
 			s.header[c.Column], names, places = len(names), append(names, name), append(places, c.Column)
 		}
 	}
@@ -126,7 +126,7 @@ func (s *sheet) readHeader(o Options) error {
 // columns; else the first. It looks at as many rows and bytes as a search for columns does.
 func (s *sheet) findHeader(o Options) int {
 	s.ahead = nil
-	most, several, groups := 0, -1, []string(nil)
+	most, several, groups := 0, -1, 0
 	mapped := o.mapsAll()
 	for i, left := 0, o.maxRecord(); i < LookAhead && left > 0; i++ {
 		row := s.peek(i)
@@ -137,8 +137,8 @@ func (s *sheet) findHeader(o Options) int {
 		}
 		switch {
 		case several < 0 && len(names) > 1:
-			several, groups = i, names
-		case several >= 0 && several == i-1 && s.ahead[several].hasGaps() && len(names) > len(groups) && areHeadings(names):
+			several, groups = i, len(names)
+		case several >= 0 && several == i-1 && s.ahead[several].hasGaps() && len(names) > groups && areHeadings(names):
 			several = i
 		}
 		if most = max(most, len(names)); errors.Is(row.err, io.EOF) || o.Taxonomy == nil || o.Alone {
@@ -204,7 +204,7 @@ func (o *Options) nameFields(names []string) bool {
 	return !slices.ContainsFunc(o.fields(), func(f taxonomy.Field) bool {
 		_, guessed := findColumn(f.Name, names, nil)
 		given := cmp.Or(o.Map[f.Name], o.Recorded[f.Name], columnMessages)
-		return !f.Optional && !guessed && !slices.Contains(names, given)
+		return !f.Optional && !guessed && !slices.Contains(names, heading(given))
 	})
 }
 

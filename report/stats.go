@@ -184,10 +184,13 @@ func NewTally(o StatsOptions) *Tally {
 func (t *Tally) columnOf(kind, id string) int {
 	c, ok := t.at[[2]string{kind, id}]
 	if !ok {
-		c = len(t.stats.columns)
-		added := column{kind: kind, name: id, id: id, of: c}
-		if kind == kindIssue && id != "" {
+		added := column{kind: kind, name: id, id: id}
+		isIssue := kind == kindIssue && id != ""
+		if isIssue {
 			added.name, added.of = cmp.Or(t.o.IssueNames[id], id), t.columnOf(kindIssue, "")
+		}
+		if c = len(t.stats.columns); !isIssue {
+			added.of = c
 		}
 		t.at[[2]string{kind, id}] = c
 		t.stats.columns = append(t.stats.columns, added)

@@ -80,7 +80,7 @@ func TestUneven(t *testing.T) {
 		0:  "no comparison with full,",
 	} {
 		tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group", OfErrors: true})
-		unfound, issue := tally.columnOf(kindIssue, ""), tally.columnOf(kindIssue, "x")
+		issue, unfound := tally.columnOf(kindIssue, "x"), tally.columnOf(kindIssue, "")
 		c := NewComparison(DiffOptions{Taxonomy: toy})
 		for g := range 40 {
 			id := fmt.Sprint(g)

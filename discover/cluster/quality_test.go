@@ -201,7 +201,7 @@ func readComments(t *testing.T) map[string]*written {
 	return sets
 }
 
-// TestReaders holds how far two readers agree, as the package's comment says: no method is known to do better.
+// TestReaders holds how far two readers agree, as the package's comment says.
 func TestReaders(t *testing.T) {
 	comments := readComments(t)
 	for set, stated := range map[string]float64{"questions": 0.50, "responses": 0.46, "responses, in a few words": 0.65} {
