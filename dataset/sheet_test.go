@@ -52,8 +52,8 @@ func TestSheets(t *testing.T) {
 			Options{Map: map[string]string{"passage": "Wall text"}}, 1, `reading question from "Quiz question"`},
 		{"line break in the name", [][][]any{{{"Nr", "Quiz \nquestion", "Wall\ntext"}, {1, "q", "p"}}}, Options{
 			ID: []string{"Nr"}, Map: map[string]string{"question": "Quiz \nquestion", "passage": "Wall\ntext"}}, 1, "|<nil>"},
-		{"line break in the record", [][][]any{{{"Your\nid", "F", "Wall\ntext"}, {1, "q", "p"}}}, Options{
-			RecordedID: []string{"Your\nid"}, Recorded: map[string]string{"question": "F", "passage": "Wall\ntext"}}, 1, "|<nil>"},
+		{"line break in the record", [][][]any{{{"My\nid", "F", "Wall\ntext"}, {1, "q", "p"}}}, Options{
+			RecordedID: []string{"My\nid"}, Recorded: map[string]string{"question": "F", "passage": "Wall\ntext"}}, 1, "|<nil>"},
 		{"table whose cells are names", [][][]any{{{"Frage", "Absatz"}, {"question", "passage"}}}, Options{}, 0,
 			`table whose cells are names: no columns "question", "passage" in row 1 of the sheet "Sheet1"; the columns are Frage, `},
 	} {
