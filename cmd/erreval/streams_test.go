@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 )
 
@@ -44,28 +45,33 @@ func TestUnsolicitedResponse(t *testing.T) {
 	}
 }
 
-// answerOnce answers the first request with 204 and the key behind it, and refuses the others.
+// answerOnce answers the first request with 204 and the key behind it, and refuses the others. A client may open a
+// connection on which it asks nothing: each is waited for by itself. The text ends its line, else a client that asks
+// again on that connection waits for the rest until its time is out.
 func answerOnce(l net.Listener, asked chan<- string) {
-	for n := 0; ; n++ {
+	var n atomic.Int64
+	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		r, err := http.ReadRequest(bufio.NewReader(c))
-		if err != nil {
-			_ = c.Close()
-			continue
-		}
-		_, _ = io.Copy(io.Discard, r.Body)
-		key, status := r.Header.Get("Authorization"), "204 No Content"
-		if n > 0 {
-			status = "401 Unauthorized\r\nContent-Length: 0"
-		}
-		select {
-		case asked <- key:
-		default:
-		}
-		fmt.Fprintf(c, "HTTP/1.1 %s\r\n\r\nyour header was Authorization: %s", status, key)
-		defer c.Close() // kept meanwhile
+		go func() {
+			defer c.Close()
+			r, err := http.ReadRequest(bufio.NewReader(c))
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			key, status := r.Header.Get("Authorization"), "204 No Content"
+			if n.Add(1) > 1 {
+				status = "401 Unauthorized\r\nContent-Length: 0"
+			}
+			select {
+			case asked <- key:
+			default:
+			}
+			fmt.Fprintf(c, "HTTP/1.1 %s\r\n\r\nyour header was Authorization: %s\r\n", status, key)
+			_, _ = io.Copy(io.Discard, c) // kept until the client closes it
+		}()
 	}
 }
