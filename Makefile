@@ -49,8 +49,8 @@ WITH_LIBRARY = ERREVAL_ORT_LIB="$$($(BIN) setup --quiet)"
 test: setup ## run all tests
 	$(WITH_LIBRARY) $(GO) test $(PKG)
 
-race: setup ## run all tests with the race detector: [SKIP=REGEXP]
-	$(WITH_LIBRARY) $(GO) test -race $(if $(SKIP),-skip '$(SKIP)') $(PKG)
+race: setup ## run all tests with the race detector: [RUN=REGEXP] [SKIP=REGEXP]
+	$(WITH_LIBRARY) $(GO) test -race $(if $(RUN),-run '$(RUN)') $(if $(SKIP),-skip '$(SKIP)') $(PKG)
 
 check: fmt-check vet lint race ## what a change must pass: gofmt, vet, lint, tests with the race detector
 
