@@ -158,11 +158,14 @@ func (s *Stats) isOfErrors(c int) bool {
 const mostUneven = 0.1
 
 // uneven names the errors that one of two systems was judged for in more of its rows than the other, and that rows
-// have: it may have fewer rows without error for that alone.
+// have: it may have fewer rows without error for that alone. Of a system without tagged rows nothing is known at all.
 func (s *Stats) uneven(a, b *SystemStats) string {
+	if a.Tagged == 0 || b.Tagged == 0 {
+		return ""
+	}
 	var names []string
 	for c, column := range s.columns {
-		judged := func(sys *SystemStats) float64 { return sys.cells[c].sums.Rows / float64(max(1, sys.Tagged)) }
+		judged := func(sys *SystemStats) float64 { return sys.cells[c].sums.Rows / float64(sys.Tagged) }
 		if column.kind == kindLabel && column.name != "" && s.All.cells[c].Rows > 0 &&
 			math.Abs(judged(a)-judged(b)) > mostUneven {
 			names = append(names, column.name)

@@ -23,13 +23,14 @@ const (
 // values, else those with few short ones.
 type Hints struct {
 	columns map[string]map[string]bool // of the first row, to their values, one more than mostHinted at most
+	filled  map[string]int             // by column: rows that have a value
 	rows    int
 }
 
 // Add looks at a row.
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
-		h.columns = map[string]map[string]bool{}
+		h.columns, h.filled = map[string]map[string]bool{}, map[string]int{}
 		for _, name := range row.Columns() {
 			if len(h.columns) < mostLookedAt || MayNameSystems(name) {
 				h.columns[name] = map[string]bool{}
@@ -40,11 +41,12 @@ func (h *Hints) Add(row *dataset.Row) {
 	for name, values := range h.columns {
 		raw, ok := row.Get(name)
 		switch {
-		case !ok || len(values) > mostHinted || string(raw) == "null":
+		case !ok || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
 		case len(raw) > longestHinted && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
 			delete(h.columns, name)
 		default:
 			values[string(raw)] = true
+			h.filled[name]++
 		}
 	}
 }
@@ -77,17 +79,19 @@ func (h *Hints) Note() string {
 	return "rows may be told apart by " + strings.Join(columns, " or ")
 }
 
-// find gives that column, else a few others; none without any.
+// find gives that column, else a few others in which most rows have a value, those of few values first; none without.
 func (h *Hints) find() (columns []string) {
 	if usual := h.Usual(); usual != "" {
 		return []string{usual}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
 		n := len(h.columns[name])
-		if 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
+		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*h.filled[name] > h.rows
+		if some && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
 			columns = append(columns, name)
 		}
 	}
+	slices.SortStableFunc(columns, func(a, b string) int { return len(h.columns[a]) - len(h.columns[b]) })
 	return columns[:min(len(columns), mostNamed)]
 }
 

@@ -34,6 +34,7 @@ type Stats struct {
 	few            int  // systems of fewer
 	issuesOfErrors bool // StatsOptions.OfErrors
 	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
+	repeated       int  // rows with the texts of one before by the same system
 	unrecorded     bool
 	warnings       []FileWarning
 }
@@ -164,13 +165,14 @@ type Tally struct {
 	at      map[[2]string]int // column by kind and name, of an issue by its id
 	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
 	outputs []*output         // for tests
+	texts   map[string]bool   // by system, of the first mostPaired rows that name one
 }
 
 // NewTally starts counting.
 func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		at: map[[2]string]int{}, sums: newSums(0),
+		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0),
 		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
@@ -215,6 +217,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
 				t.o.By, MostSystems)
 		}
+		t.countRepeat(system, row)
 		group, err := GroupOf(row, t.o.Taxonomy, t.o.Group)
 		if err != nil {
 			return err
@@ -247,6 +250,19 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 		name = file
 	}
 	return name, nil
+}
+
+// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice.
+func (t *Tally) countRepeat(system string, row *dataset.Row) {
+	if !t.named || system == Nameless || len(t.texts) == mostPaired {
+		return
+	}
+	sum := row.TextSum()
+	if key := string(sum[:]) + system; t.texts[key] {
+		t.stats.repeated++
+	} else {
+		t.texts[key] = true
+	}
 }
 
 // systemKind says for the report what the systems are: a column, ByFile, or "" for one of all rows.

@@ -153,6 +153,10 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
+	if s.repeated > 0 {
+		lines = append(lines, words.Plural(s.repeated, "row has", "rows have")+
+			" the texts of one before by the same system (counted all the same)")
+	}
 	name := ""
 	if len(s.Systems) == 1 {
 		name = s.Systems[0].Name + ": "
@@ -288,6 +292,11 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	case kindLabel:
 		if len(none) > 0 {
 			notes = append(notes, inNoRow(none))
+		}
+		for _, sys := range s.Systems {
+			if sys.Tagged == 0 {
+				notes = append(notes, "no row of "+sys.Name+" is tagged: not compared with others")
+			}
 		}
 	case kindIssue:
 		notes = s.otherIssues()

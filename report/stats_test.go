@@ -294,6 +294,7 @@ func TestScoresAndIssues(t *testing.T) {
 	text := printed(t, s)
 	const want = `Scores in f
 not searched for issues, outside of every share: 1 row of 1 system
+3 rows have the texts of one before by the same system (counted all the same)
 
 Mean scores
 mean scores: S1 fluency

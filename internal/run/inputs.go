@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/internal/storage/objects"
@@ -34,8 +36,15 @@ func CheckInputs(inputs []string) error {
 	return errors.Join(errs...)
 }
 
+// isFolder says so, with the names that the first file of rows in it suggests.
 func isFolder(in string) error {
-	return exit.Usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, "*.jsonl"))
+	names := "*.jsonl"
+	files, _ := os.ReadDir(in)
+	i := slices.IndexFunc(files, func(f fs.DirEntry) bool { _, known := dataset.FormatOf(f.Name()); return known })
+	if i >= 0 {
+		names = "*" + filepath.Ext(files[i].Name())
+	}
+	return exit.Usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, names))
 }
 
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {

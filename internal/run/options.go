@@ -79,11 +79,11 @@ func (o *Options) outputs() ([]string, error) {
 		}
 		return outputs, nil
 	}
-	if err == nil && !isDir {
+	if _, known := dataset.FormatOf(o.Output); !isDir && (err == nil || known) {
 		if err := CheckInputs(o.Inputs); err != nil { // as where a word of a name stood without quotes
 			return nil, err
 		}
-		return nil, exit.Usagef("-o %s is a file, but several inputs need a folder", o.Output)
+		return nil, exit.Usagef("-o %s names a file, but several inputs need a folder, such as -o tagged", o.Output)
 	}
 	from := map[string]string{}
 	for i, in := range o.Inputs {

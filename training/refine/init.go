@@ -154,7 +154,8 @@ func occupied(dir, command string) error {
 	}
 	log, err := (&Workspace{Dir: dir}).Log()
 	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. "+
-		"See where it stands: erreval refine status %s", dir, words.Quote(dir)))
+		"See where it stands: erreval refine status %s; to begin anew, as with other columns, remove the folder", dir,
+		words.Quote(dir)))
 	if len(log) > 0 && log[0].Command == command {
 		return errors.Join(ErrMade, err)
 	}

@@ -122,8 +122,12 @@ func (j *Judges) NewRecord(rows runrecord.Reading) judging.Record {
 // Describe says in words what was spent.
 func (j *Judges) Describe(u judging.Used) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
-	if len(j.Unpriced()) < len(j.Options.Models) {
+	unpriced := j.Unpriced()
+	if len(unpriced) < len(j.Options.Models) {
 		text += fmt.Sprintf(", %.4f %s", u.Cost, j.Prices().Currency)
+		if len(unpriced) > 0 {
+			text += " without the calls of " + strings.Join(unpriced, ", ") + ", of unknown price"
+		}
 	}
 	return text
 }

@@ -78,7 +78,7 @@ func TestPairsOfOnePassage(t *testing.T) {
 }
 
 // TestPairsOfRequests: two requests have the same texts, so that a column tells their outputs apart, of which one comes
-// twice. A column that does not tell them apart does not pair them.
+// twice. Where none does, they are paired in their order.
 func TestPairsOfRequests(t *testing.T) {
 	rows := func(column string) (rows []string) {
 		for _, row := range [][4]string{{"1", "a", "r1", "Who?"}, {"2", "b", "r1", "When?"}, {"3", "b", "r2", "Why?"},
@@ -93,9 +93,25 @@ func TestPairsOfRequests(t *testing.T) {
 		!strings.Contains(said, `those with the same "request" are paired`) || !strings.Contains(said, "1 row is left out") {
 		t.Errorf("%v, want %v; said %s", got, want, said)
 	}
-	got, _ = pairsOf(t, append(rows("day"), `{"id":"8","system":"b","day":"r1","passage":"P","question":"Which?"}`)...)
-	if len(got) != 1 || !strings.Contains(got[0], "has two outputs for the same item; say with --pair-by") {
-		t.Errorf("a column that repeats pairs: %v", got)
+	got, said = pairsOf(t, append(rows("day"), `{"id":"8","system":"b","day":"r1","passage":"P","question":"Which?"}`)...)
+	if want := []string{"P12", "P34"}; !slices.Equal(got, want) || !strings.Contains(said, "are paired in their order") ||
+		!strings.Contains(said, "2 of 6 rows are left out") {
+		t.Errorf("a column that repeats: %v, want %v; said %s", got, want, said)
+	}
+}
+
+// TestPairsOfSamples: a number of samples, which begins anew with each input, pairs those of an input.
+func TestPairsOfSamples(t *testing.T) {
+	var rows []string
+	for i, row := range [][3]string{{"a", "P", "0"}, {"a", "P", "1"}, {"b", "P", "1"}, {"b", "P", "0"}, {"a", "Q", "0"},
+		{"a", "Q", "1"}, {"b", "Q", "1"}, {"b", "Q", "0"}} {
+		rows = append(rows, fmt.Sprintf(`{"id":"%d","system":%q,"passage":%q,"sample":%q,"question":"Who, %[1]d?"}`, i, row[0],
+			row[1], row[2]))
+	}
+	got, said := pairsOf(t, rows...)
+	if want := []string{"P03", "P12", "Q47", "Q56"}; !slices.Equal(got, want) ||
+		!strings.Contains(said, `those with the same "sample" are paired`) {
+		t.Errorf("%v, want %v; said %s", got, want, said)
 	}
 }
 

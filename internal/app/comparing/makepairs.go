@@ -65,19 +65,24 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 	return outputs, faults, nil
 }
 
-// firstOf leaves out the outputs whose text the same system had for the same part of the same item before.
-func firstOf(outputs []pairwise.Output) []pairwise.Output {
+// withoutCopies leaves out the outputs whose text the same system had for the same part of the same item before.
+func (m *MakePairs) withoutCopies(outputs []pairwise.Output) []pairwise.Output {
 	type output struct {
 		item, part, system string
 		text               [sha256.Size]byte
 	}
-	seen := map[output]bool{}
-	return slices.DeleteFunc(outputs, func(x pairwise.Output) bool {
+	all, seen := len(outputs), map[output]bool{}
+	outputs = slices.DeleteFunc(outputs, func(x pairwise.Output) bool {
 		key := output{x.Item, x.Part, x.System, x.Row.TextSum()}
 		was := seen[key]
 		seen[key] = true
 		return was
 	})
+	if copies := all - len(outputs); copies > 0 {
+		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
+			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
+	}
+	return outputs
 }
 
 // outputOf says whose output a row is, and for what.
@@ -119,14 +124,9 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	if m.By == "" {
 		m.splitItems(outputs)
 	}
-	all := len(outputs)
-	outputs = firstOf(outputs)
-	if copies := all - len(outputs); copies > 0 {
-		m.Process.Note([]string{fmt.Sprintf("%s: %s left out: the same text of the same system came before",
-			strings.Join(m.Inputs, ", "), words.Plural(copies, "row is", "rows are"))})
-	}
+	outputs = m.withoutCopies(outputs)
 	if m.By == "" {
-		m.withoutSystems(outputs)
+		outputs = m.withoutSystems(outputs)
 	} else {
 		m.sayOtherInputs(outputs)
 	}
@@ -166,6 +166,9 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 	columns := slices.DeleteFunc(mixed[0].Row.Columns(), func(c string) bool { return c == m.System })
 	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(mixed, c) })
 	if at < 0 {
+		number(mixed)
+		m.Process.Note([]string{strings.Join(m.Inputs, ", ") + ": some systems have several outputs for an item; they are " +
+			"paired in their order (--pair-by COLUMN says what an item is)"})
 		return
 	}
 	for _, x := range mixed {
@@ -173,6 +176,20 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 	}
 	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; those with the same %q are "+
 		"paired (--pair-by COLUMN says what an item is)", strings.Join(m.Inputs, ", "), columns[at])})
+}
+
+// number parts items by the place of an output among the texts that its system has for the item.
+func number(outputs []*pairwise.Output) {
+	texts := map[[3]string][][sha256.Size]byte{}
+	for _, x := range outputs {
+		key, sum := [3]string{x.Item, x.Part, x.System}, x.Row.TextSum()
+		at := slices.Index(texts[key], sum)
+		if at < 0 {
+			at = len(texts[key])
+			texts[key] = append(texts[key], sum)
+		}
+		x.Part += fmt.Sprintf("\n%d", at+1)
+	}
 }
 
 // severalEach are the outputs for items, or parts of them, for which a system has several texts, in their order.
@@ -194,20 +211,21 @@ func severalEach(outputs []pairwise.Output) (several []*pairwise.Output) {
 	return several
 }
 
-// pairsBy tells whether each system has each value of a column for one text at most, and most outputs have the value of
-// another system's, as of the id of a request.
+// pairsBy tells whether each system has each value of a column for one text of an item at most, and most outputs have
+// the value of another system's, as of the id of a request or the number of a sample.
 func pairsBy(outputs []*pairwise.Output, column string) bool {
 	of, seen, paired := map[string]int{}, map[[2]string][sha256.Size]byte{}, 0
 	for _, x := range outputs {
-		key := [2]string{valueOf(x.Row, column), x.System}
-		sum := x.Row.TextSum()
+		value := valueOf(x.Row, column)
+		item := strings.Join([]string{x.Item, x.Part, value}, "\n")
+		key, sum := [2]string{item, x.System}, x.Row.TextSum()
 		first, before := seen[key]
-		if key[0] == "" || before && first != sum {
+		if value == "" || before && first != sum {
 			return false
 		}
 		if !before {
 			seen[key] = sum
-			of[key[0]]++
+			of[item]++
 		}
 	}
 	for _, n := range of {
@@ -228,24 +246,25 @@ func valueOf(row *dataset.Row, column string) string {
 
 // withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
 // were told different things.
-func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
+func (m *MakePairs) withoutSystems(outputs []pairwise.Output) []pairwise.Output {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
-		return
+		return outputs
 	}
 	told := slices.Clone(outputs)
 	for i := range told {
 		told[i].Item = dataset.WithoutSystem(told[i].Item)
 	}
-	if countAlone(told) >= countAlone(outputs) || len(severalEach(told)) > 0 {
-		return
+	if countAlone(told) >= countAlone(outputs) {
+		return outputs
 	}
-	copy(outputs, told)
-	for i := range outputs {
-		outputs[i].Row.Values[at] = outputs[i].Item
+	for i := range told {
+		told[i].Row.Values[at] = told[i].Item
 	}
 	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
 		"said, and judges see that alone")
+	m.splitItems(told)
+	return m.withoutCopies(told)
 }
 
 // sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations

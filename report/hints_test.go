@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestHints: of columns with few short values those that most rows have a value in are named, with few values first.
+func TestHints(t *testing.T) {
+	var h Hints
+	var lines []string
+	for i := range 30 {
+		legend := []string{"", "S = spelling", "G = grammar"}[max(0, i%15-12)]
+		lines = append(lines, line(fmt.Sprintf(`"day":"d%d","legend":%q,"tool":"t%d"`, i%5, legend, i%2)))
+	}
+	_, read := readLines(t, lines...)
+	for row, err := read(); err != io.EOF; row, err = read() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Add(row)
+	}
+	if got, want := h.Note(), "rows may be told apart by --by tool or --by day"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRepeatsAndUntagged: rows with the texts of one before by the same system are said, equal texts of two systems are
+// not; a system without a tagged row is compared with none.
+func TestRepeatsAndUntagged(t *testing.T) {
+	const good = `"diagnosis":{"labels":["No Error"]}`
+	s, err := statsOfLines(t, false, line(`"id":"1","system":"a",`+good), line(`"id":"2","system":"b",`+good),
+		line(`"id":"3","system":"b",`+good), line(`"id":"4","system":"c"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := printed(t, s)
+	for _, want := range []string{"1 row has the texts of one before by the same system (counted all the same)\n",
+		"no row of c is tagged: not compared with others\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
