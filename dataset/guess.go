@@ -158,18 +158,22 @@ const (
 	fewTexts    = 10 // that are all one word tell nothing
 )
 
-// watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids.
+// watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
+// and which of those that rows may lack one letter, as that of an option.
 func (r *Reader) watchWords(row *Row) {
 	if r.rows == 0 {
 		r.oneWord = map[string]string{}
 		_, tagged := row.Get(ColumnDiagnosis)
 		for i, f := range r.fields {
-			if !tagged && !r.optional[f] {
+			if !tagged {
 				r.oneWord[f] = row.Values[i]
 			}
 		}
 	}
-	maps.DeleteFunc(r.oneWord, func(f, _ string) bool { return !isWord(row.Values[slices.Index(r.fields, f)]) })
+	maps.DeleteFunc(r.oneWord, func(f, _ string) bool {
+		text := row.Values[slices.Index(r.fields, f)]
+		return r.optional[f] && len(strings.TrimRight(text, ".) ")) != 1 || !isWord(text)
+	})
 }
 
 // isWord tells whether a text may be an id or a name. Letters without case are those of languages that may have no
@@ -179,15 +183,22 @@ func isWord(text string) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Lo, r) })
 }
 
-// oneWordNote doubts that a field is read from the right column.
+// oneWordNote doubts that fields are read from the right columns.
 func (r *Reader) oneWordNote() string {
+	var notes []string
 	for _, f := range r.fields {
-		if text, there := r.oneWord[f]; there && r.rows >= fewTexts {
-			return fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its column with "+
-				"%s%[1]s=COLUMN", f, text, r.opt.mapOption())
+		text, there := r.oneWord[f]
+		switch {
+		case !there || r.rows < fewTexts:
+		case r.optional[f]:
+			notes = append(notes, fmt.Sprintf("the %s of every row is one character, as %q: if that stands for an option, "+
+				"name a column with the option's text with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
+		default:
+			notes = append(notes, fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its "+
+				"column with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
 		}
 	}
-	return ""
+	return strings.Join(notes, "; ")
 }
 
 func firstHint(raw json.RawMessage) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +17,7 @@ func TestHints(t *testing.T) {
 		lines = append(lines, line(fmt.Sprintf(`"day":"d%d","legend":%q,"tool":"t%d"`, i%5, legend, i%2)))
 	}
 	_, read := readLines(t, lines...)
-	for row, err := read(); err != io.EOF; row, err = read() {
+	for row, err := read(); !errors.Is(err, io.EOF); row, err = read() {
 		if err != nil {
 			t.Fatal(err)
 		}

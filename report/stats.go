@@ -252,19 +252,6 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	return name, nil
 }
 
-// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice.
-func (t *Tally) countRepeat(system string, row *dataset.Row) {
-	if !t.named || system == Nameless || len(t.texts) == mostPaired {
-		return
-	}
-	sum := row.TextSum()
-	if key := string(sum[:]) + system; t.texts[key] {
-		t.stats.repeated++
-	} else {
-		t.texts[key] = true
-	}
-}
-
 // systemKind says for the report what the systems are: a column, ByFile, or "" for one of all rows.
 func (t *Tally) systemKind() string {
 	switch {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -85,5 +86,18 @@ func (s *SystemStats) publish(columns []column) {
 		default:
 			s.Labels = append(s.Labels, LabelShare{column.name, column.code, s.Tagged - of, share})
 		}
+	}
+}
+
+// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice.
+func (t *Tally) countRepeat(system string, row *dataset.Row) {
+	if !t.named || system == Nameless || len(t.texts) == mostPaired {
+		return
+	}
+	sum := row.TextSum()
+	if key := string(sum[:]) + system; t.texts[key] {
+		t.stats.repeated++
+	} else {
+		t.texts[key] = true
 	}
 }

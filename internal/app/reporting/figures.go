@@ -68,7 +68,8 @@ func ways(c *view.Catalog, more ...string) []string {
 // CheckSystem finds out whether the column that was given for systems tells rows apart; "" is none, and files are told
 // apart at any rate. The error is an *report.OptionError.
 func CheckSystem(s *view.Index, column string) error {
-	if column == "" || column == report.ByFile || s.WhyNotOffered(column) == "" && slices.Contains(ways(s.Catalog()), systems) {
+	if column == "" || column == report.ByFile ||
+		s.WhyNotOffered(column) == "" && slices.Contains(ways(s.Catalog()), systems) {
 		return nil
 	}
 	return noSuchColumn(s, column)
