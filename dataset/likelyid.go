@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,12 +22,17 @@ type likelyID struct {
 	seen   *idset.Set
 }
 
-// findLikelyIDs finds columns that may hold the id of a file without one. A file that was tagged keeps the ids it has.
+// findLikelyIDs finds columns that may hold the id of a file without one, and hold no field. A file that was tagged
+// keeps the ids it has, and a server takes no others.
 func (r *Reader) findLikelyIDs(first *Row) {
-	if len(r.opt.RecordedID) > 0 || slices.Contains(first.Columns(), ColumnDiagnosis) {
+	if len(r.opt.RecordedID) > 0 || r.opt.inAddress() || slices.Contains(first.Columns(), ColumnDiagnosis) {
 		return
 	}
+	fields := slices.Collect(maps.Values(r.opt.Map))
 	for _, c := range first.Columns() {
+		if slices.Contains(fields, c) {
+			continue
+		}
 		if len(r.likelyIDs) < maxLikelyIDs && namesID(c) && !strings.Contains(c, ",") {
 			r.likelyIDs = append(r.likelyIDs, likelyID{c, idset.New(r.opt.TempDir)})
 		}

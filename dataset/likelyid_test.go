@@ -34,6 +34,8 @@ func TestLikelyID(t *testing.T) {
 		"none":     {table, Options{ID: []string{NoID}}, false},
 		"recorded": {table, Options{RecordedID: []string{NoID}}, false},
 		"alone":    {table, Options{Alone: true}, false},
+		"a server": {table, Options{MapOption: "?map="}, false},
+		"a field":  {table, Options{Map: map[string]string{"answer": "Frage Nr."}}, false},
 		"repeated": {table + "1,2,q3,a,p\n", Options{}, false},
 		"empty":    {table + "1,,q3,a,p\n", Options{}, false},
 		"one row":  {table[:strings.LastIndex(table, "1,2")], Options{}, false},

@@ -52,6 +52,9 @@ type Options struct {
 
 func (o *Options) mapOption() string { return cmp.Or(o.MapOption, "--map ") }
 
+// inAddress tells whether options are parameters of an address, as a server's are.
+func (o *Options) inAddress() bool { return strings.HasPrefix(o.MapOption, "?") }
+
 func (o Options) maxRecord() int { return cmp.Or(o.MaxRecord, bounded.MaxRecord) }
 
 // Source gives rows: io.EOF at the end; a *LineError means that this record is no row and the next

@@ -42,9 +42,12 @@ func (r *Row) HasTextID() bool {
 func (r *Reader) RepeatedIDs() int { return r.repeated }
 
 func (r *Reader) repeatNote() string {
-	return fmt.Sprintf("%s an id that came before: a number is put behind it (first in %s); --id COLUMN,COLUMN names "+
-		"columns that tell the rows apart, --id none makes ids of their texts",
+	text := fmt.Sprintf("%s an id that came before: a number is put behind it (first in %s)",
 		words.Plural(r.repeated, "row has", "rows have"), r.firstRepeat)
+	if !r.opt.inAddress() {
+		text += "; --id COLUMN,COLUMN names columns that tell the rows apart, --id none makes ids of their texts"
+	}
+	return text
 }
 
 // RecordedID are the columns of the id that Options.RecordedID gave; nil where others were taken.
