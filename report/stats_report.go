@@ -294,7 +294,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 			notes = append(notes, inNoRow(none))
 		}
 		for _, sys := range s.Systems {
-			if sys.Tagged == 0 {
+			if sys.Tagged == 0 && sys.Name != Nameless {
 				notes = append(notes, "no row of "+sys.Name+" is tagged: not compared with others")
 			}
 		}

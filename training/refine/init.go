@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -153,9 +154,12 @@ func occupied(dir, command string) error {
 		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
 	}
 	log, err := (&Workspace{Dir: dir}).Log()
+	again := ""
+	if !slices.ContainsFunc(log, func(e Entry) bool { return strings.HasPrefix(e.Step, StepMerge) }) {
+		again = "; as long as nobody has answered, remove the folder to begin anew, as with other columns"
+	}
 	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. "+
-		"See where it stands: erreval refine status %s; to begin anew, as with other columns, remove the folder", dir,
-		words.Quote(dir)))
+		"See where it stands: erreval refine status %s%s", dir, words.Quote(dir), again))
 	if len(log) > 0 && log[0].Command == command {
 		return errors.Join(ErrMade, err)
 	}

@@ -176,8 +176,10 @@ func (c *Comparison) result() string {
 	if !best.WinRate.Value.Defined() {
 		return ""
 	}
-	unsure, wins := "", best.System+" wins the largest share of its pairs"
-	if best.WinRate.Low <= 0.5 {
+	unsure, wins := ", surely more than half", best.System+" wins the largest share of its pairs"
+	if !best.WinRate.Low.Defined() {
+		unsure = ""
+	} else if best.WinRate.Low <= 0.5 {
 		unsure = "; as the interval holds 50 %, that is not sure"
 	}
 	level := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
@@ -186,7 +188,8 @@ func (c *Comparison) result() string {
 	even := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
 		return r.System == best.System || r.Rank != best.Rank
 	})
-	if unsure == "" && best.Rank > 0 && len(rows) > 2 && len(even) > 0 { // the share is against all others together
+	// The share is against all others together.
+	if best.WinRate.Low > 0.5 && best.Rank > 0 && len(rows) > 2 && len(even) > 0 {
 		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
 	if len(level) > 1 {
