@@ -100,6 +100,15 @@ func TestPairsOfRequests(t *testing.T) {
 	}
 }
 
+// TestPairsWithoutInput: outputs for nothing are not taken for several outputs for one input.
+func TestPairsWithoutInput(t *testing.T) {
+	got, _ := pairsOf(t, `{"id":"1","system":"a","passage":" ","question":"Who?"}`,
+		`{"id":"2","system":"a","passage":" ","question":"Why?"}`, `{"id":"3","system":"b","passage":" ","question":"How?"}`)
+	if len(got) != 1 || !strings.Contains(got[0], "has two outputs for the same item; say with --pair-by") {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestPairsOfSamples: a number of samples, which begins anew with each input, pairs those of an input.
 func TestPairsOfSamples(t *testing.T) {
 	var rows []string

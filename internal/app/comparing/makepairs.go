@@ -165,30 +165,35 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 	}
 	columns := slices.DeleteFunc(mixed[0].Row.Columns(), func(c string) bool { return c == m.System })
 	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(mixed, c) })
-	if at < 0 {
-		number(mixed)
-		m.Process.Note([]string{strings.Join(m.Inputs, ", ") + ": some systems have several outputs for an item; they are " +
-			"paired in their order (--pair-by COLUMN says what an item is)"})
+	blank := func(x *pairwise.Output) bool { return strings.TrimSpace(x.Item) == "" } // which are not of one input
+	how := "they are paired in their order"
+	switch {
+	case at >= 0:
+		for _, x := range mixed {
+			x.Part += "\n" + valueOf(x.Row, columns[at])
+		}
+		how = fmt.Sprintf("those with the same %q are paired", columns[at])
+	case slices.ContainsFunc(mixed, blank):
 		return
+	default:
+		number(mixed)
 	}
-	for _, x := range mixed {
-		x.Part += "\n" + valueOf(x.Row, columns[at])
-	}
-	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; those with the same %q are "+
-		"paired (--pair-by COLUMN says what an item is)", strings.Join(m.Inputs, ", "), columns[at])})
+	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; %s (--pair-by COLUMN says "+
+		"what an item is)", strings.Join(m.Inputs, ", "), how)})
 }
 
 // number parts items by the place of an output among the texts that its system has for the item.
 func number(outputs []*pairwise.Output) {
-	texts := map[[3]string][][sha256.Size]byte{}
+	texts := map[[3]string]map[[sha256.Size]byte]int{}
 	for _, x := range outputs {
 		key, sum := [3]string{x.Item, x.Part, x.System}, x.Row.TextSum()
-		at := slices.Index(texts[key], sum)
-		if at < 0 {
-			at = len(texts[key])
-			texts[key] = append(texts[key], sum)
+		if texts[key] == nil {
+			texts[key] = map[[sha256.Size]byte]int{}
 		}
-		x.Part += fmt.Sprintf("\n%d", at+1)
+		if texts[key][sum] == 0 {
+			texts[key][sum] = len(texts[key]) + 1
+		}
+		x.Part += fmt.Sprintf("\n%d", texts[key][sum])
 	}
 }
 
