@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,11 +27,7 @@ func (r *Reader) findLikelyIDs(first *Row) {
 	if len(r.opt.RecordedID) > 0 || r.opt.inAddress() || slices.Contains(first.Columns(), ColumnDiagnosis) {
 		return
 	}
-	fields := slices.Collect(maps.Values(r.opt.Map))
 	for _, c := range first.Columns() {
-		if slices.Contains(fields, c) {
-			continue
-		}
 		if len(r.likelyIDs) < maxLikelyIDs && namesID(c) && !strings.Contains(c, ",") {
 			r.likelyIDs = append(r.likelyIDs, likelyID{c, idset.New(r.opt.TempDir)})
 		}
@@ -48,7 +43,7 @@ func LikelyID(columns []string) string {
 }
 
 // idWords are the last words of the names of columns that hold an id, besides compounds such as Zeilennummer.
-var idWords = strings.Fields("id nr no num number numero número numéro index idx key uuid guid n°")
+var idWords = strings.Fields("id nr no num number numero número numéro index idx key uuid guid qid n°")
 
 // namesID tells whether a column's name is like "Frage Nr.", "Question #", "item_no" or "questionId".
 func namesID(name string) bool {
@@ -66,12 +61,15 @@ func namesID(name string) bool {
 	return slices.Contains(idWords, last) || strings.HasSuffix(last, "nummer")
 }
 
-// watchLikelyIDs drops the columns whose value is none of an id, or came before.
+// watchLikelyIDs drops the columns that hold a field, and those whose value is none of an id, or came before.
 func (r *Reader) watchLikelyIDs(row *Row) (err error) {
+	holdsField := func(column string) bool {
+		return slices.ContainsFunc(r.fields, func(f string) bool { return r.column[f] == column })
+	}
 	r.likelyIDs = slices.DeleteFunc(r.likelyIDs, func(l likelyID) bool {
 		id, idErr := r.idPart(row, l.column)
 		n := 0
-		if id != "" && idErr == nil && err == nil {
+		if id != "" && idErr == nil && err == nil && !holdsField(l.column) {
 			sum := sha256.Sum256([]byte(id))
 			n, err = l.seen.Count(idset.Hash(sum[:16]))
 		}

@@ -131,7 +131,7 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
-	pairs := p.match(a.id, b.id, []string{ColumnID}, false)
+	pairs := p.match(a.id, b.id, []string{ColumnID}, true)
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
 	p.countOther(pairs)
 	mixed := !fewIDs && float64(pairs.Other) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
@@ -189,8 +189,8 @@ func (p *Pairing) isEnough(pairs int) bool {
 }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
-// the one row of B that is left, be there copies of either; with inOrder also what is left of a key that as many rows
-// of A have as of B, in order.
+// the one row of B that is left, be there copies of either; with inOrder also what is left of one input and a key that
+// as many rows of A have as of B, in order.
 func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}
@@ -220,18 +220,27 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 			left[key]++
 		}
 	}
-	free := map[uint64][]int{} // rows of A
+	free := map[[2]uint64][]int{} // rows of A by key, and by key and input
 	for i, key := range keyA {
-		if !used[i] && left[key] > 0 && key != 0 {
-			free[key] = append(free[key], i)
+		if used[i] || left[key] == 0 || key == 0 {
+			continue
+		}
+		for _, at := range [][2]uint64{{key, 0}, {key, a.inputs[i]}} {
+			free[at] = append(free[at], i)
 		}
 	}
 	for j, key := range keyB {
-		alone := left[key] == 1 && texts[key] == 1 && !isCopy[j]
-		if pairs.Of[j] >= 0 || len(free[key]) == 0 || !alone && !(inOrder && rows[key] == rowsB[key]) {
+		at, alone := [2]uint64{key, 0}, left[key] == 1 && texts[key] == 1 && !isCopy[j]
+		if !alone {
+			at[1] = b.inputs[j]
+		}
+		for len(free[at]) > 0 && used[free[at][0]] {
+			free[at] = free[at][1:]
+		}
+		if pairs.Of[j] >= 0 || len(free[at]) == 0 || !alone && !(inOrder && rows[key] == rowsB[key]) {
 			continue
 		}
-		pairs.Of[j], free[key] = free[key][0], free[key][1:]
+		pairs.Of[j], used[free[at][0]] = free[at][0], true
 		pairs.Both++
 		if !alone {
 			pairs.InOrder++

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
@@ -16,14 +17,19 @@ import (
 	"github.com/erreval/erreval/internal/storage/objects"
 )
 
+// longestCheck is how long a store may take to say that there is an input: nothing is done yet that could be lost.
+const longestCheck = 20 * time.Second
+
 // CheckInputs finds a missing file before the model is loaded, and before others are tagged.
 func CheckInputs(inputs []string) error {
+	ctx, stop := context.WithTimeout(context.Background(), longestCheck)
+	defer stop()
 	var errs []error
 	for _, in := range inputs {
 		if in == Stdio {
 			continue
 		}
-		info, err := stat(context.Background(), in)
+		info, err := stat(ctx, in)
 		if err != nil && filepath.Ext(in) == "" && len(inputs) > 1 { // a word of a name that stood without quotes
 			err = fmt.Errorf("%w; a name with spaces stands in quotes, as in --map 'FIELD=Two words'", err)
 		}

@@ -156,6 +156,9 @@ func again(ctx context.Context, f func() error) error {
 		}
 		select {
 		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return err // which says more
+			}
 			return ctx.Err()
 		case <-time.After(wait):
 		}
