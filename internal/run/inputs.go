@@ -22,14 +22,12 @@ const longestCheck = 20 * time.Second
 
 // CheckInputs finds a missing file before the model is loaded, and before others are tagged.
 func CheckInputs(inputs []string) error {
-	ctx, stop := context.WithTimeout(context.Background(), longestCheck)
-	defer stop()
 	var errs []error
 	for _, in := range inputs {
 		if in == Stdio {
 			continue
 		}
-		info, err := stat(ctx, in)
+		info, err := statSoon(in)
 		if err != nil && filepath.Ext(in) == "" && len(inputs) > 1 { // a word of a name that stood without quotes
 			err = fmt.Errorf("%w; a name with spaces stands in quotes, as in --map 'FIELD=Two words'", err)
 		}
@@ -40,6 +38,12 @@ func CheckInputs(inputs []string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func statSoon(path string) (fs.FileInfo, error) {
+	ctx, stop := context.WithTimeout(context.Background(), longestCheck)
+	defer stop()
+	return stat(ctx, path)
 }
 
 // isFolder says so, with the names that the first file of rows in it suggests.
