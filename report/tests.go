@@ -34,15 +34,16 @@ type Test struct {
 type output struct {
 	group  groupHash // by which rows stand and fall together
 	input  inputKey
+	alone  bool // its system has no other row for the item
 	system int
 	values []value
 	left   string // the errors that it was not judged for
 }
 
 // inputKey says what a row was written for. Of several rows of a system for one input the first is compared with the
-// first of others, and so on.
+// first of others, and so on. Of two systems with one row each for an item the parts do not matter (HasOneEach).
 type inputKey struct {
-	item, part groupHash // part only where a system has several rows for the item (HasOneEach)
+	item, part groupHash
 	nth        int
 }
 
@@ -56,8 +57,9 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
-	t.outputs = append(t.outputs, &output{newGroupHash(group),
-		inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)}, t.systems[system], values, d.Unjudged()})
+	t.outputs = append(t.outputs, &output{group: newGroupHash(group),
+		input:  inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)},
+		system: t.systems[system], values: values, left: d.Unjudged()})
 }
 
 // pairable are the values that are compared row by row: without StatsOptions.Tests whether the row has an error at all.
@@ -72,34 +74,35 @@ func (t *Tally) pairable(values []value) []value {
 	return []value{values[i]}
 }
 
-// pairOutputs makes inputs of different systems equal where their rows are compared, and puts rows in the order of
-// their groups.
+// pairOutputs counts rows of a system for one input, and puts rows in the order of their groups.
 func (t *Tally) pairOutputs() {
-	items := map[groupHash][]*output{}
-	for _, o := range t.outputs {
-		items[o.input.item] = append(items[o.input.item], o)
+	type key struct {
+		input  inputKey
+		system int
 	}
-	system := func(o *output) int { return o.system }
-	for _, outputs := range items {
-		whole, before := HasOneEach(outputs, system), map[inputKey]int{}
-		for _, o := range outputs {
-			if whole {
-				o.input.part = groupHash{}
-			}
-			in := inputKey{o.input.item, o.input.part, o.system}
-			o.input.nth = before[in]
-			before[in]++
-		}
+	rows := map[key]int{}
+	for _, o := range t.outputs {
+		item, input := key{inputKey{item: o.input.item}, o.system}, key{o.input, o.system}
+		o.input.nth = rows[input]
+		rows[input]++
+		rows[item]++
+	}
+	for _, o := range t.outputs {
+		o.alone = rows[key{inputKey{item: o.input.item}, o.system}] == 1
 	}
 	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
 }
 
-// outputsOf are the rows of a system, and the same by input.
+// outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.
 func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
 	by = map[inputKey]*output{}
 	for _, o := range t.outputs {
-		if o.system == system {
-			rows, by[o.input] = append(rows, o), o
+		if o.system != system {
+			continue
+		}
+		rows, by[o.input] = append(rows, o), o
+		if o.alone {
+			by[inputKey{item: o.input.item}] = o
 		}
 	}
 	return rows, by
@@ -124,6 +127,9 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 	var group groupHash
 	for _, o := range rows {
 		partner := other[o.input]
+		if o.alone {
+			partner = cmp.Or(other[inputKey{item: o.input.item}], partner)
+		}
 		if partner == nil {
 			continue
 		}

@@ -223,3 +223,22 @@ func TestPairsAgainst(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestPairsBesideRepeats: that a third system has two rows for each input does not part the rows of two others.
+func TestPairsBesideRepeats(t *testing.T) {
+	var lines []string
+	for i := range 8 {
+		for k, system := range []string{"a", "b", "c", "c"} {
+			lines = append(lines, fmt.Sprintf(`{"id":"%d-%d","system":%q,"passage":"P%[1]d","answer":"answer %[2]d",`+
+				`"question":"q","diagnosis":{"labels":[%[4]q]}}`, i, k, system, []string{"No Error", "Vague"}[min(1, k*i%3)]))
+		}
+	}
+	s := testedStats(t, lines...)
+	for i := range s.Tests {
+		one := &s.Tests[i]
+		withC := one.System == "c" || one.Than == "c"
+		if s.isClean(&one.Contrast) && (one.Paired == withC || !withC && one.Rows != 8) {
+			t.Errorf("%s and %s: paired %v, %d rows", one.System, one.Than, one.Paired, one.Rows)
+		}
+	}
+}
