@@ -17,7 +17,7 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", 
 func escapeLaTeX(s string) string { return latexEscapes.Replace(words.Printable(s)) }
 
 // LaTeX writes each table of the report as a table environment with the rules of the package booktabs, which the
-// document must load, with its notes below it. Facts and method are comments.
+// document must load, with its notes below it. Facts and method, and sections without a table, are comments.
 func (r *Report) LaTeX(w io.Writer) error {
 	var b strings.Builder
 	comment := func(lines ...string) {
@@ -29,6 +29,10 @@ func (r *Report) LaTeX(w io.Writer) error {
 	comment(slices.Concat(r.Facts, r.Method)...)
 	for i, s := range r.Sections {
 		if len(s.Table.Rows) == 0 {
+			if len(s.Notes) > 0 {
+				b.WriteString("\n")
+				comment(slices.Concat([]string{s.Title}, s.Notes)...)
+			}
 			continue
 		}
 		t, notes := s.Table, slices.Concat(s.Codes, s.Notes)

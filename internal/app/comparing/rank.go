@@ -46,11 +46,13 @@ type unreadVerdicts struct {
 	first        error
 }
 
-// check is an error where no verdict could be read; a few that could not are said, and counted as unjudged.
+// check is an error where most verdicts could not be read; a few that could not are said, and counted as unjudged.
 func (u *unreadVerdicts) check(p *run.Process) error {
 	switch {
 	case u.unread > 0 && u.read == 0:
 		return u.first
+	case u.unread > u.read:
+		return fmt.Errorf("%d of %d verdicts cannot be read; the first: %w", u.unread, u.unread+u.read, u.first)
 	case u.unread > 0 && p != nil:
 		p.Note([]string{fmt.Sprintf("%s could not be read, and left unjudged; the first: %v",
 			words.Plural(u.unread, "verdict", "verdicts"), u.first)})
