@@ -23,7 +23,7 @@ const (
 
 // ownColumns are those that erreval writes.
 var ownColumns = []string{ColumnID, ColumnSystem, ColumnLabels, ColumnDiagnosis, columnScores, columnIssues,
-	columnVerdicts}
+	ColumnVerdicts}
 
 // ShortName is a name as it is, if it has no more than 4 KiB; else its beginning, its length and a hash, which tell it
 // from other names.

@@ -71,7 +71,7 @@ func (e *ColumnsError) Error() string {
 	for _, field := range e.optional {
 		text += fmt.Sprintf(" (and, where there is one, %s%s=COLUMN)", strings.TrimLeft(next, " "), field)
 	}
-	if _, judged := e.First.Get(columnVerdicts); judged {
+	if _, judged := e.First.Get(ColumnVerdicts); judged {
 		text += "; of pairs that erreval compare judged, erreval rank and report tell"
 	}
 	if fit := fitting(e.First); len(fit) > 0 && !slices.Contains(fit, e.task) {

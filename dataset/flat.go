@@ -29,8 +29,6 @@ const (
 	columnIssues = "issues"
 	separator    = "; "
 
-	columnVerdicts = "verdicts" // of package pairwise/verdicts
-
 	// columnApostrophe lists, as JSON, the row's columns that got an apostrophe in front, so that no
 	// spreadsheet takes them for formulas. It is there only where there is such a cell, and reading
 	// takes the apostrophes off and the column away.

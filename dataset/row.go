@@ -27,6 +27,7 @@ const (
 	ColumnLabels    = "labels"    // gold: a list of names or codes
 	ColumnDiagnosis = "diagnosis" // what a model found
 	ColumnSystem    = "system"    // the name of the system that wrote the row
+	ColumnVerdicts  = "verdicts"  // of a pair: package pairwise/verdicts
 )
 
 // Row is one record.

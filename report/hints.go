@@ -22,18 +22,17 @@ const (
 // Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
 // values, else those with few short ones.
 type Hints struct {
-	columns map[string]map[string]bool // of the first row, to their values, one more than mostHinted at most
-	filled  map[string]int             // by column: rows that have a value
+	columns map[string]map[string]int // of the first row, to the rows of each value, of one more than mostHinted at most
 	rows    int
 }
 
 // Add looks at a row.
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
-		h.columns, h.filled = map[string]map[string]bool{}, map[string]int{}
+		h.columns = map[string]map[string]int{}
 		for _, name := range row.Columns() {
 			if len(h.columns) < mostLookedAt || MayNameSystems(name) {
-				h.columns[name] = map[string]bool{}
+				h.columns[name] = map[string]int{}
 			}
 		}
 	}
@@ -45,8 +44,7 @@ func (h *Hints) Add(row *dataset.Row) {
 		case len(raw) > longestHinted && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
 			delete(h.columns, name)
 		default:
-			values[string(raw)] = true
-			h.filled[name]++
+			values[string(raw)]++
 		}
 	}
 }
@@ -85,8 +83,11 @@ func (h *Hints) find() (columns []string) {
 		return []string{usual}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
-		n := len(h.columns[name])
-		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*h.filled[name] > h.rows
+		n, filled := len(h.columns[name]), 0
+		for _, rows := range h.columns[name] {
+			filled += rows
+		}
+		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*filled > h.rows
 		if some && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
 			columns = append(columns, name)
 		}
@@ -96,7 +97,7 @@ func (h *Hints) find() (columns []string) {
 }
 
 // hasNumbers tells whether a value is a number, such as a rating, true or false.
-func hasNumbers(values map[string]bool) bool {
+func hasNumbers(values map[string]int) bool {
 	for v := range values {
 		if _, err := strconv.ParseFloat(strings.Trim(v, `"`), 64); err == nil || v[0] != '"' {
 			return true

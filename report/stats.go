@@ -19,10 +19,11 @@ type Stats struct {
 	Models   []string      `json:"models"` // as the diagnoses name them
 	By       string        `json:"by"`     // what a system is: a column, "file", or "" for one of all rows
 	Interval Interval      `json:"interval"`
-	Rejected int           `json:"rejected"` // lines that are no rows
-	LeftOut  int           `json:"left_out"` // lines that the runs which made the files rejected, as far as records say it
-	Systems  []SystemStats `json:"systems"`  // in order of appearance
-	All      SystemStats   `json:"all"`      // of the rows of all systems together
+	Rejected int           `json:"rejected"`           // lines that are no rows
+	LeftOut  int           `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
+	Repeated int           `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
+	Systems  []SystemStats `json:"systems"`            // in order of appearance
+	All      SystemStats   `json:"all"`                // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, of the best in the column and the second best.
 	Differences []Contrast   `json:"differences,omitempty"`
 	Tests       []Test       `json:"tests,omitempty"`      // with StatsOptions.Tests
@@ -34,7 +35,6 @@ type Stats struct {
 	few            int  // systems of fewer
 	issuesOfErrors bool // StatsOptions.OfErrors
 	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
-	repeated       int  // rows with the texts of one before by the same system
 	unrecorded     bool
 	warnings       []FileWarning
 }

@@ -96,7 +96,7 @@ func (t *Tally) countRepeat(system string, row *dataset.Row) {
 	}
 	sum := row.TextSum()
 	if key := string(sum[:]) + system; t.texts[key] {
-		t.stats.repeated++
+		t.stats.Repeated++
 	} else {
 		t.texts[key] = true
 	}

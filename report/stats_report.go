@@ -153,8 +153,8 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
-	if s.repeated > 0 {
-		lines = append(lines, words.Plural(s.repeated, "row has", "rows have")+
+	if s.Repeated > 0 {
+		lines = append(lines, words.Plural(s.Repeated, "row has", "rows have")+
 			" the texts of one before by the same system (counted all the same)")
 	}
 	name := ""

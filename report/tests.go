@@ -41,7 +41,7 @@ type output struct {
 }
 
 // inputKey says what a row was written for. Of several rows of a system for one input the first is compared with the
-// first of others, and so on. Of two systems with one row each for an item the parts do not matter (HasOneEach).
+// first of others, and so on. Of two systems with one row each for an item the parts do not matter.
 type inputKey struct {
 	item, part groupHash
 	nth        int

@@ -97,6 +97,8 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 			}
 		}
 	}
+	// Of systems the figures say which texts repeat.
+	o.Rows.CopiesSaid = !slices.Contains([]string{"", report.ByFile, report.ByNothing}, so.By)
 	tally := report.NewTally(so)
 	if err := o.readAll(ctx, e, tally.ReadRows); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func tagged() []File {
 	}
 	name := part{strings.Repeat("x", mib), 7}
 	var texts, names []part
-	for i := range 3 {
+	for i := range 6 {
 		texts = append(texts, one(taggedRow("s", "m", words.String())))
 		begin, rest, _ := strings.Cut(taggedRow("SYSTEM", "MODEL", "Ann did."), "SYSTEM")
 		middle, end, _ := strings.Cut(rest, "MODEL")

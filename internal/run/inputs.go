@@ -40,10 +40,15 @@ func CheckInputs(inputs []string) error {
 	return errors.Join(errs...)
 }
 
+// statSoon is stat of what answers within longestCheck.
 func statSoon(path string) (fs.FileInfo, error) {
 	ctx, stop := context.WithTimeout(context.Background(), longestCheck)
 	defer stop()
-	return stat(ctx, path)
+	info, err := stat(ctx, path)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("input %s: the store does not answer within %v: is its address right?", path, longestCheck)
+	}
+	return info, err
 }
 
 // isFolder says so, with the names that the first file of rows in it suggests.

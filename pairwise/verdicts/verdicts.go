@@ -14,8 +14,8 @@ import (
 
 // Columns of a pair.
 const (
-	Column  = "verdicts" // a Set
-	Item    = "item"     // what both texts were written for; pairs of one item stand and fall together
+	Column  = dataset.ColumnVerdicts // a Set
+	Item    = "item"                 // what both texts were written for; pairs of one item stand and fall together
 	SystemA = "system_a"
 	SystemB = "system_b"
 	// DiagnosisA and DiagnosisB are what an identifier found in either text.

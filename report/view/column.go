@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-
-	"github.com/erreval/erreval/report"
 )
 
 // partRows is how many numbers of a column are stored together.
@@ -82,7 +80,7 @@ func (x *Index) ints(ctx context.Context, name string, c *column[int32]) ([]int3
 func (x *Index) ids(ctx context.Context) ([]int32, error) { return x.ints(ctx, "ids", &x.meta.IDs) }
 
 // inputs are equal for rows that are compared as outputs for the same input: rows of one group where each system has at
-// most one row of a run in it, otherwise rows with the same fields but the judged one (report.HasOneEach).
+// most one row of a run in it, otherwise rows with the same fields but the judged one (hasOneEach).
 func (x *Index) inputs(ctx context.Context) ([]int32, error) {
 	return cached(&x.cache, "inputs", 4*x.rows(), func() ([]int32, error) {
 		keys, err := load(ctx, x, &x.meta.Inputs, 0)
@@ -112,7 +110,7 @@ func (x *Index) inputs(ctx context.Context) ([]int32, error) {
 			for end < len(order) && groups[order[end]] == groups[order[from]] {
 				end++
 			}
-			if group := order[from:end]; report.HasOneEach(group, system) {
+			if group := order[from:end]; hasOneEach(group, system) {
 				for _, n := range group[1:] {
 					if len(systems.row(int(n))) > 0 {
 						keys[n] = keys[group[0]] // no row of another group has it
@@ -123,6 +121,24 @@ func (x *Index) inputs(ctx context.Context) ([]int32, error) {
 		}
 		return keys, nil
 	})
+}
+
+// hasOneEach tells whether each system has at most one of a group's outputs. Then all of them are compared, as outputs
+// for one input; otherwise those whose rows have the same fields but the judged one, such as questions on one passage
+// with the same answer.
+func hasOneEach(outputs []int32, system func(int32) [2]int) bool {
+	if len(outputs) < 2 {
+		return true
+	}
+	seen := make(map[[2]int]bool, len(outputs))
+	for _, o := range outputs {
+		s := system(o)
+		if seen[s] {
+			return false
+		}
+		seen[s] = true
+	}
+	return true
 }
 
 func (x *Index) groups(ctx context.Context) ([]int32, error) {

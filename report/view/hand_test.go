@@ -203,12 +203,12 @@ func TestOutputs(t *testing.T) {
 }
 
 // TestSystemsByGroup: on P each system has one question, so that they are compared though their answers differ; on Q the
-// system a has two, so that only equal answers are compared.
+// system a has two, so that only equal answers are compared. That c has two on P does not part the others.
 func TestSystemsByGroup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	text := ""
 	for _, row := range [][4]string{{"1", "a", "P", "Ann"}, {"2", "b", "P", "Bob"}, {"3", "a", "Q", "Ann"},
-		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "R", "Bob"}} {
+		{"4", "a", "Q", "Bob"}, {"5", "b", "Q", "Bob"}, {"6", "b", "R", "Bob"}, {"7", "c", "P", "Eve"}, {"8", "c", "P", "Eve"}} {
 		text += fmt.Sprintf(`{"id":%q,"system":%q,"passage":%q,"answer":%q,"question":"Who?","diagnosis":{"labels":["Vague"]}}`+
 			"\n", row[0], row[1], row[2], row[3])
 	}
@@ -225,7 +225,7 @@ func TestSystemsByGroup(t *testing.T) {
 		t.Errorf("%+v, %v", pairs, err)
 	}
 	rows, _, err := x.Columns(context.Background(), 100, 1)
-	if want := []int{0, 0, 1, 2, 2, 3}; err != nil || !slices.Equal(rows.Input, want) {
+	if want := []int{0, 1, 2, 3, 3, 4, 5, 5}; err != nil || !slices.Equal(rows.Input, want) {
 		t.Errorf("inputs %v, want %v (%v)", rows.Input, want, err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key the first
-// goes with the first, and so on.
+// goes with the first, and so on. Keys are below twice the number of rows.
 func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
-	first, next := make([]int, len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
+	first, next := make([]int, 2*len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
 	for _, n := range slices.Backward(b) {
 		next[n], first[keys[n]] = first[keys[n]], n+1
 	}
@@ -20,6 +20,27 @@ func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
 		}
 	}
 	return pairs
+}
+
+// aloneKeys are keys in which a row that is alone in its group on its side has that of one alone there on the other
+// side, whatever rows others have there.
+func aloneKeys(a, b []int, keys, groups []int32) []int32 {
+	var counts [2][]int
+	for side, rows := range [][]int{a, b} {
+		counts[side] = make([]int, len(groups))
+		for _, n := range rows {
+			counts[side][groups[n]]++
+		}
+	}
+	keys = slices.Clone(keys)
+	for _, rows := range [][]int{a, b} {
+		for _, n := range rows {
+			if g := groups[n]; counts[0][g] == 1 && counts[1][g] == 1 {
+				keys[n] = int32(len(keys)) + g
+			}
+		}
+	}
+	return keys
 }
 
 // side are the rows of one side.
@@ -96,6 +117,13 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if q.A.Facet == facetSystem {
+		groups, err := x.groups(ctx)
+		if err != nil {
+			return nil, err
+		}
+		keys = aloneKeys(a, b, keys, groups)
 	}
 	pairs := pairRows(a, b, keys)
 	out := &Pairs{AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},

@@ -250,25 +250,26 @@ func valueOf(row *dataset.Row, column string) string {
 }
 
 // withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
-// were told different things.
+// were told different things. It does not where a system then has several outputs for an item: these may be for
+// different tasks.
 func (m *MakePairs) withoutSystems(outputs []pairwise.Output) []pairwise.Output {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
 		return outputs
 	}
-	told := slices.Clone(outputs)
+	told, before := slices.Clone(outputs), make([]string, len(outputs))
 	for i := range told {
 		told[i].Item = dataset.WithoutSystem(told[i].Item)
+		before[i], told[i].Row.Values[at] = told[i].Row.Values[at], told[i].Item
 	}
-	if countAlone(told) >= countAlone(outputs) {
+	if countAlone(told) >= countAlone(outputs) || len(severalEach(told)) > 0 {
+		for i := range told {
+			told[i].Row.Values[at] = before[i]
+		}
 		return outputs
-	}
-	for i := range told {
-		told[i].Row.Values[at] = told[i].Item
 	}
 	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
 		"said, and judges see that alone")
-	m.splitItems(told)
 	return m.withoutCopies(told)
 }
 

@@ -46,16 +46,14 @@ type unreadVerdicts struct {
 	first        error
 }
 
-// check is an error where most verdicts could not be read; a few that could not are said, and counted as unjudged.
+// check is an error where no verdict could be read; a few that could not are said, and counted as unjudged.
 func (u *unreadVerdicts) check(p *run.Process) error {
 	switch {
 	case u.unread > 0 && u.read == 0:
 		return u.first
-	case u.unread > u.read:
-		return fmt.Errorf("%d of %d verdicts cannot be read; the first: %w", u.unread, u.unread+u.read, u.first)
 	case u.unread > 0 && p != nil:
-		p.Note([]string{fmt.Sprintf("%s could not be read, and left unjudged; the first: %v",
-			words.Plural(u.unread, "verdict", "verdicts"), u.first)})
+		p.Note([]string{fmt.Sprintf("%s of %d could not be read, and left unjudged; the first: %v",
+			words.Plural(u.unread, "verdict", "verdicts"), u.unread+u.read, u.first)})
 	}
 	return nil
 }
@@ -83,7 +81,10 @@ func (k *Rank) Run(ctx context.Context) error {
 		return err
 	}
 	results := out.checkLimits(k.Ratings.Gates)
-	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Ratings.Plots.draw(out), k.print(out),
+	if k.unread.unread > 0 {
+		err = exit.With(exit.Incomplete, nil)
+	}
+	return errors.Join(err, k.checkOwn(c.board.Systems(), out.Audits), k.Ratings.Plots.draw(out), k.print(out),
 		k.Process.WarnFaults(c.faults), k.Process.MissedGates(results))
 }
 

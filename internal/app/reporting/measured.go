@@ -289,7 +289,9 @@ func (m *maker) scores(ctx context.Context, r Run) ([]view.Section, error) {
 		return nil, err
 	}
 	o := evaluation.DefaultScoreOptions(rows.Taxonomy)
-	o.Intervals, o.System = m.intervals(rows.Taxonomy), m.o.System
+	if o.Intervals = m.intervals(rows.Taxonomy); m.o.System != report.ByFile { // r is one
+		o.System = m.o.System
+	}
 	if o.Human, o.ByMode, err = m.scoreColumns(ctx, rows, r); err != nil {
 		return nil, err
 	}

@@ -172,9 +172,12 @@ export class LocalSource implements Source {
     if (q.a.value === q.b.value) throw new Error(`"${q.a.value}" cannot be compared with itself`);
     const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
     if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
-    const { id, input } = this.data.rows;
+    const { id, input, group } = this.data.rows;
     const byID = q.a.facet === "run" && !this.data.catalog.runs.some((r) => r.text_ids && [q.a.value, q.b.value].includes(r.name));
-    const keyOf = (r: number) => (byID ? id[r]! : input[r]!);
+    const inA = counted(a, group);
+    const inB = counted(b, group);
+    const alone = (r: number) => q.a.facet === "system" && inA.get(group[r]!) === 1 && inB.get(group[r]!) === 1; // whatever others have there
+    const keyOf = (r: number) => (byID ? id[r]! : alone(r) ? `group ${group[r]}` : input[r]!);
     const waiting = new Map<string | number, number[]>();
     for (const r of b) {
       const list = waiting.get(keyOf(r));
@@ -666,4 +669,11 @@ class MeanSums {
     for (const [sum, n] of this.groups.values()) addGroup(out, sum, n);
     return out;
   }
+}
+
+/** How many of the rows each group has. */
+function counted(rows: Iterable<number>, group: ArrayLike<number>): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const r of rows) counts.set(group[r]!, (counts.get(group[r]!) ?? 0) + 1);
+  return counts;
 }

@@ -38,6 +38,16 @@ test("runs without ids of their own are paired by their inputs", async () => {
   expect([(await of(true)).pairs, (await of(false)).pairs]).toEqual([2, 1]); // else only the two rows "2" are a pair
 });
 
+test("rows of two systems that are alone in a group are a pair, whatever a third has there", async () => {
+  const data = readData();
+  const pairs = await new LocalSource({
+    catalog: { ...data.catalog, measures: [], rows: 5,
+      facets: [{ key: "system", title: "System", multi: false, values: [{ name: "a" }, { name: "b" }, { name: "c" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }] }] },
+    rows: { run: [0, 0, 0, 0, 0], id: ["1", "2", "3", "4", "5"], group: [0, 0, 0, 0, 1], input: [0, 1, 2, 2, 3], facets: { system: [[0], [1], [2], [2], [0]], label: [[0], [0], [0], [0], [0]] }, measures: {}, records: [] },
+  }).pairs({ a: { facet: "system", value: "a" }, b: { facet: "system", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 });
+  expect([pairs.pairs, pairs.alone_a, pairs.alone_b]).toEqual([1, 1, 0]);
+});
+
 test("a share is of the rows that were judged for the error", async () => {
   const facets = [
     { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] },

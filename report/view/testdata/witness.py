@@ -277,9 +277,10 @@ def outputs(q):
 
 
 def pairs(q):
-    key = (lambda r: r["id"]) if q["a"]["facet"] == "run" else (lambda r: r["input"])
     side = lambda s: [r for r in rows if s["value"] in r["values"].get(s["facet"], [])]
     a, b = side(q["a"]), side(q["b"])
+    alone = lambda r: all(sum(x["group"] == r["group"] for x in s) == 1 for s in (a, b))
+    key = (lambda r: r["id"]) if q["a"]["facet"] == "run" else (lambda r: ("group", r["group"]) if alone(r) else r["input"])
     rest, both = list(b), []
     for r in a:
         match = next((x for x in rest if key(x) == key(r)), None)
