@@ -73,7 +73,7 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 // is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	g := &goldSet{file: file, index: dataset.NewIndex(), filter: dataset.Filter{Where: l.o.Where},
-		ids: map[string]bool{}}
+		ids: map[string]goldTexts{}}
 	var err error
 	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.addRow(r, &l.o) }); err != nil {
 		return err

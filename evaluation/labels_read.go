@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -82,8 +83,19 @@ type goldSet struct {
 	counts GoldCounts
 	faults []error // the rejected lines
 	filter dataset.Filter
-	ids    map[string]bool // given ones of rows
+	ids    map[string]goldTexts // of the first row of each given id
 }
+
+// goldTexts identify the texts of a row in a line, and are its labels.
+type goldTexts struct {
+	line   int
+	sum    [sha256.Size]byte
+	labels []bool
+}
+
+// GoldForm is what a file of gold labels looks like.
+const GoldForm = "a row's labels stand in one column (--gold-labels COLUMN), their names joined by \"; \"; of several " +
+	"people, --where COLUMN=VALUE chooses one"
 
 func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	row, err := g.readRow(r, o)
@@ -93,11 +105,19 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	}
 	g.index.Add(r, len(g.rows))
 	g.rows = append(g.rows, *row)
-	if id := r.GivenID(); id != "" {
-		if g.ids[id] {
-			g.counts.Duplicate++
-		}
-		g.ids[id] = true
+	id, texts := r.GivenID(), goldTexts{r.Line, r.TextSum(), row.labels}
+	if id == "" {
+		return nil
+	}
+	first, again := g.ids[id]
+	switch {
+	case !again:
+		g.ids[id] = texts
+	case first.sum == texts.sum && !slices.Equal(first.labels, texts.labels):
+		return fmt.Errorf("the id %q and the texts are those of line %d, where other labels stand: %s", id, first.line,
+			GoldForm)
+	default:
+		g.counts.Duplicate++
 	}
 	return nil
 }
@@ -148,9 +168,8 @@ func (g *goldSet) checkRows(column string) error {
 	case len(g.rows) > 0:
 		return nil
 	case g.counts.Unlabelled > 0:
-		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; name it with --gold-labels COLUMN, or give "+
-			"another file with --gold FILE (a filled-in workbook of a review becomes one by erreval refine merge)", g.file,
-			g.counts.Unlabelled, column)
+		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; %s. --gold FILE gives another file (a "+
+			"filled-in workbook of a review becomes one by erreval refine merge)", g.file, g.counts.Unlabelled, column, GoldForm)
 	case g.counts.Filtered > 0:
 		return g.filter.NoMatch(g.file)
 	case len(g.faults) > 0:

@@ -33,6 +33,7 @@ type Test struct {
 // output is a row as tests pair it with those of other systems.
 type output struct {
 	group  groupHash // by which rows stand and fall together
+	id     groupHash
 	input  inputKey
 	alone  bool // its system has no other row for the item
 	system int
@@ -40,8 +41,9 @@ type output struct {
 	left   string // the errors that it was not judged for
 }
 
-// inputKey says what a row was written for. Of several rows of a system for one input the first is compared with the
-// first of others, and so on. Of two systems with one row each for an item the parts do not matter.
+// inputKey says what a row was written for. Several rows of a system for one input are compared with the rows of others
+// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts do
+// not matter.
 type inputKey struct {
 	item, part groupHash
 	nth        int
@@ -57,7 +59,7 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
-	t.outputs = append(t.outputs, &output{group: newGroupHash(group),
+	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: newGroupHash(row.ID),
 		input:  inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)},
 		system: t.systems[system], values: values, left: d.Unjudged()})
 }
@@ -74,23 +76,57 @@ func (t *Tally) pairable(values []value) []value {
 	return []value{values[i]}
 }
 
-// pairOutputs counts rows of a system for one input, and puts rows in the order of their groups.
+// pairOutputs numbers the rows of a system for one input, and puts rows in the order of their groups.
 func (t *Tally) pairOutputs() {
 	type key struct {
-		input  inputKey
+		item   groupHash
 		system int
 	}
-	rows := map[key]int{}
+	rows, inputs := map[key]int{}, map[inputKey][]*output{}
 	for _, o := range t.outputs {
-		item, input := key{inputKey{item: o.input.item}, o.system}, key{o.input, o.system}
-		o.input.nth = rows[input]
-		rows[input]++
-		rows[item]++
+		rows[key{o.input.item, o.system}]++
+		inputs[o.input] = append(inputs[o.input], o)
 	}
 	for _, o := range t.outputs {
-		o.alone = rows[key{inputKey{item: o.input.item}, o.system}] == 1
+		o.alone = rows[key{o.input.item, o.system}] == 1
+	}
+	for _, outputs := range inputs {
+		number(outputs)
 	}
 	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+}
+
+// number numbers each system's rows for one input: as one that has the same id in a system before it, else with what
+// is free.
+func number(outputs []*output) {
+	slices.SortStableFunc(outputs, func(a, b *output) int { return cmp.Compare(a.system, b.system) })
+	known := map[groupHash]int{} // by id
+	for len(outputs) > 0 {
+		end := slices.IndexFunc(outputs, func(o *output) bool { return o.system != outputs[0].system })
+		if end < 0 {
+			end = len(outputs)
+		}
+		taken, left := map[int]bool{}, []*output{}
+		for _, o := range outputs[:end] {
+			nth, ok := known[o.id]
+			if !ok || taken[nth] {
+				left = append(left, o)
+				continue
+			}
+			o.input.nth, taken[nth] = nth, true
+		}
+		nth := 0
+		for _, o := range left {
+			for taken[nth] {
+				nth++
+			}
+			o.input.nth, taken[nth] = nth, true
+			if _, ok := known[o.id]; !ok {
+				known[o.id] = nth
+			}
+		}
+		outputs = outputs[end:]
+	}
 }
 
 // outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.

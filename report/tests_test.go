@@ -114,7 +114,7 @@ func TestTestsPairByPassage(t *testing.T) {
 	}
 }
 
-// TestChanges: of several rows for one input the first is compared with the first; rows that say nothing of their input
+// TestChanges: of several rows for one input those of one id are compared, else the first with the first; rows that say nothing of their input
 // are compared by id, and those of different ones are not. Where a row was searched, an issue not found is none.
 func TestChanges(t *testing.T) {
 	const bare = `,"question":"q","passage":"","answer":`
@@ -126,6 +126,8 @@ func TestChanges(t *testing.T) {
 			line(`"id":"3","found":["x"]`) + line(`"id":"4","found":[]`), 2, 0, 0},
 		"by id": {`{"id":"1"` + bare + `"","found":["x"]}{"id":"2"` + bare + `"","found":[]}`,
 			`{"id":"2"` + bare + `"","found":[]}{"id":"1"` + bare + `"","found":["x"]}`, 2, 0, 0},
+		"by id, not in turn": {line(`"id":"1","found":["x"]`) + line(`"id":"2","found":[]`) + line(`"id":"3","found":[]`),
+			line(`"id":"3","found":[]`) + line(`"id":"4","found":[]`) + line(`"id":"1","found":["x"]`), 3, 0, 0},
 		"different inputs": {`{"id":"1"` + bare + `"A","found":["x"]}`, `{"id":"1"` + bare + `"B","found":["x"]}`, 0, 0, 0},
 		"not found":        {line(`"id":"1","found":[]`), line(`"id":"2","found":["x"]`), 1, 1, 1},
 		"not searched":     {line(`"id":"1"`), line(`"id":"2","found":["x"]`), 0, 0, 0},

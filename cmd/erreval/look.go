@@ -167,7 +167,7 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *ev
 	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
 	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
 	rows := o.Rows
-	rows.JoinedWhere = o.where
+	rows.JoinedWhere, rows.JoinedForm = o.where, evaluation.GoldForm
 	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type Joined struct {
 	check func(json.RawMessage) error // what it says goes on behind the column's name
 	may   map[string]bool             // columns that the file need not have
 	where map[string]string           // as Rows.JoinedWhere
+	form  string                      // as Rows.JoinedForm
 	all   []string                    // the columns of the first row
 	there map[string]bool
 	lines map[string]int // by id
@@ -56,7 +57,7 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	may ...string) (*Joined, error) {
 	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
-	j.may, j.where = map[string]bool{}, in.JoinedWhere
+	j.may, j.where, j.form = map[string]bool{}, in.JoinedWhere, in.JoinedForm
 	for _, name := range may {
 		j.may[name] = true
 	}
@@ -82,7 +83,11 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 	}
 	for _, name := range j.columns {
 		if !j.there[name] && !j.may[name] {
-			return fmt.Errorf("%s: no column %q; the columns are %s", j.File, name, strings.Join(j.all, ", "))
+			err := fmt.Errorf("%s: no column %q; the columns are %s", j.File, name, strings.Join(j.all, ", "))
+			if j.form != "" {
+				err = fmt.Errorf("%w: %s", err, j.form)
+			}
+			return err
 		}
 	}
 	return p.WarnFaults(faults)
@@ -100,7 +105,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		}
 	}
 	id := j.idOf(row)
-	if err := checkJoinedID(row, id, j.lines[id]); err != nil {
+	if err := checkJoinedID(row, id, j.lines[id], j.form); err != nil {
 		return err
 	}
 	values := make([]json.RawMessage, len(j.columns))
@@ -146,15 +151,16 @@ func (j *Joined) idOf(row *dataset.Row) string {
 	return dataset.PlainText(raw)
 }
 
-// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none.
-func checkJoinedID(row *dataset.Row, id string, other int) error {
+// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none. form is Rows.JoinedForm.
+func checkJoinedID(row *dataset.Row, id string, other int, form string) error {
 	switch {
 	case id == "":
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names")
 	case other > 0:
-		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, write what several people say of a row "+
-			"into several columns, or name columns that tell the rows apart with --id COLUMN,COLUMN", id, row.Source, other)
+		form = cmp.Or(form, "write what several people say of a row into several columns")
+		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+
+			"with --id COLUMN,COLUMN; %s", id, row.Source, other, form)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type Rows struct {
 	RepeatedIDs       bool     // as there
 	// of the file that ReadJoined reads: only rows with these values, in those of the columns that it has
 	JoinedWhere map[string]string
+	JoinedForm  string // of that file, said where it lacks a column or has an id twice; "" says what ratings look like
 }
 
 func (in *Rows) options() dataset.Options {
