@@ -65,10 +65,17 @@ type Content struct {
 const Changed = "changed since erreval wrote it: what was found in texts that changed is old, until the command that " +
 	"found it runs again"
 
-// IsOf tells by its size whether the file at path is as the run wrote it; an older record does not say.
+// IsOf tells whether the file at path is as the run wrote it, by its size and, where it was written later than the
+// record, by its content; an older record does not say.
 func (r *Record) IsOf(path string) bool {
 	info, err := os.Stat(path)
-	return err != nil || r.Output == nil || r.Output.Size == info.Size()
+	switch {
+	case err != nil || r.Output == nil:
+		return true
+	case r.Output.Size == info.Size() && info.ModTime().After(r.Ended.Add(time.Second)):
+		return r.Output.Differs(path) == nil
+	}
+	return r.Output.Size == info.Size()
 }
 
 // Differs says how the file at path is not as c has it; nil where it is. A nil c is not compared.

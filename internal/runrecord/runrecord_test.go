@@ -1,6 +1,7 @@
 package runrecord
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -69,6 +70,25 @@ func noMachine(t *testing.T, data []byte) {
 	for _, secret := range []string{os.TempDir(), "folder"} {
 		if strings.Contains(string(data), secret) {
 			t.Errorf("the record holds %q: %s", secret, data)
+		}
+	}
+}
+
+// TestIsOf: a file of another size is not the run's, nor one that holds something else, written since; a copy is.
+func TestIsOf(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	r := &Record{Ended: time.Now(), Output: &Content{SHA256: abcHash, Size: 3}}
+	for _, c := range []struct {
+		text  string
+		later time.Duration
+		is    bool
+	}{{"abc", 0, true}, {"abcd", 0, false}, {"abc", time.Hour, true}, {"abd", time.Hour, false}} {
+		at := r.Ended.Add(c.later)
+		if err := cmp.Or(os.WriteFile(file, []byte(c.text), 0o600), os.Chtimes(file, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.IsOf(file); got != c.is {
+			t.Errorf("%q, %v later: %v", c.text, c.later, got)
 		}
 	}
 }
