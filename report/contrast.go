@@ -29,14 +29,17 @@ type Contrast struct {
 	Uneven string `json:"uneven,omitempty"`
 
 	column, system, than int
-	pairs                int // where Paired
+	pairs                int  // where Paired
+	apart                bool // most rows of both are for different inputs
 }
 
 // isSettled tells whether the difference is taken for one.
 func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
 
-// isAgainst tells whether rows for the same input say the contrary of all rows.
-func (c *Contrast) isAgainst() bool { return c.Paired && c.Better == Higher && c.Value < 0 }
+// isAgainst tells of the best system of a column whether rows for the same input say the contrary.
+func (c *Contrast) isAgainst() bool {
+	return c.Paired && (c.Better == Higher && c.Value < 0 || c.Better == Lower && c.Value > 0)
+}
 
 // contrast compares two systems in each column; of three or more, the best and the second best in it. Systems of few
 // groups, where others have more, are not among three or more, and rows without a system's name are none.
@@ -194,14 +197,15 @@ func (s *Stats) contrastSection() Section {
 		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 			s.correctionText(len(s.others()), "row", "rows"))}
 	}
+	leftOut := false
 	for _, d := range s.Differences {
-		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled()) { // the last sentence says the first
+		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled() || d.isAgainst()) { // the last sentence says the first
 			continue
 		}
 		name, text, interval := s.contrastTexts(&d)
 		if s.leavesRowsOut(&d) {
-			name += fmt.Sprintf(" (%d pairs)", d.pairs)
-			out.Notes = append(out.Notes, "pairs are rows for the same input, judged for the same errors; others are left out")
+			name += " (" + words.Plural(d.pairs, "pair", "pairs") + ")"
+			leftOut = true
 		}
 		switch {
 		case several:
@@ -213,6 +217,10 @@ func (s *Stats) contrastSection() Section {
 			out.Title = "The best system of a column minus the second best, in points"
 		}
 		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
+	}
+	if leftOut {
+		out.Notes = append(out.Notes, "pairs are rows for the same input, for rows without error judged for the same errors; "+
+			"others are left out")
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
@@ -272,6 +280,9 @@ func unevenText(errors string) string {
 // sureText is the evidence for a difference: its size too, where no table has it.
 func (s *Stats) sureText(d *Contrast) string {
 	text := "p " + d.PHolm.Text(InP)
+	if d.apart {
+		text += "; most inputs differ"
+	}
 	if len(s.Systems) < 3 || s.columns[d.column].kind == kindScore {
 		return text
 	}

@@ -224,7 +224,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		}
 		values, err := t.addRow(system, group, d, t.valuesOf(row))
 		if err == nil && (t.o.Tests || len(t.outputs) < mostPaired) {
-			t.addOutput(row, d, group, system, t.pairable(values))
+			t.addOutput(row, d, group, system, values)
 		}
 		return err
 	})

@@ -64,18 +64,6 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 		system: t.systems[system], values: values, left: d.Unjudged()})
 }
 
-// pairable are the values that are compared row by row: without StatsOptions.Tests whether the row has an error at all.
-func (t *Tally) pairable(values []value) []value {
-	if t.o.Tests {
-		return values
-	}
-	i := slices.IndexFunc(values, func(v value) bool { return t.stats.columns[v.column].name == "" })
-	if i < 0 {
-		return nil
-	}
-	return []value{values[i]}
-}
-
 // pairOutputs numbers the rows of a system for one input, and puts rows in the order of their groups.
 func (t *Tally) pairOutputs() {
 	type key struct {
@@ -243,29 +231,34 @@ func (t *Tally) test() error {
 	return nil
 }
 
-// pairBest compares the rows of the best and the second best system without an error, in the place of their shares.
+// pairBest compares, in the place of their shares, the rows of the best and the second best system of each column.
 func (t *Tally) pairBest() {
-	s := &t.stats
-	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isClean(&d) })
-	if i < 0 {
-		return
+	s, pairs := &t.stats, map[[2]int][]change{}
+	columns := s.shown()
+	for i := range s.Differences {
+		d := &s.Differences[i]
+		of := [2]int{d.system, d.than}
+		if pairs[of] == nil {
+			rows, _ := t.outputsOf(d.system)
+			_, than := t.outputsOf(d.than)
+			pairs[of] = t.changes(rows, than, columns)
+		}
+		*d = s.testIn(d.column, d.system, d.than, &pairs[of][slices.Index(columns, d.column)]).Contrast
+		d.PHolm, d.apart = d.P, !d.Paired
 	}
-	d := &s.Differences[i]
-	rows, _ := t.outputsOf(d.system)
-	_, than := t.outputsOf(d.than)
-	*d = s.testIn(d.column, d.system, d.than, &t.changes(rows, than, []int{d.column})[0]).Contrast
-	d.PHolm = d.P
+	correct(s.others())
 }
 
-// mostlyPaired is the share of the rows of two systems that have to have a partner for them to be compared by pairs.
-const mostlyPaired = 0.9
+// pairedFrom is the share of the rows of the smaller of two systems that have to have a partner for the systems to be
+// compared by pairs. Of a system without rows for some inputs all rows together would say more, or less, than is true.
+const pairedFrom = 0.5
 
-// testIn compares two systems in a column: by pairs of rows where nearly all rows have a partner.
+// testIn compares two systems in a column: by pairs of rows where many rows have a partner.
 func (s *Stats) testIn(c, a, b int, paired *change) Test {
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
-	if paired.Rows < mostlyPaired*max(x, y) {
+	if paired.Rows == 0 || paired.Rows < pairedFrom*min(x, y) {
 		return d
 	}
 	difference := stats.PairedShares(paired.less, &paired.GroupSums)

@@ -244,3 +244,36 @@ func TestPairsBesideRepeats(t *testing.T) {
 		}
 	}
 }
+
+// TestSilentSystem: b answers none of the 20 hard passages of 60, on which a errs; on the others both are alike, and in
+// no column is b better. That they share 15 passages alone is said.
+func TestSilentSystem(t *testing.T) {
+	row := func(system string, g int, label string) string {
+		return fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+			`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":[%q]}}`, system, g, label)
+	}
+	for shift, said := range map[int]string{0: "not surely more than a (p 1.000)", 45: "; most inputs differ)"} {
+		var lines []string
+		for g := range 60 {
+			label := "No Error"
+			if g >= 40 {
+				label = "Off Topic"
+			} else {
+				lines = append(lines, row("b", g+shift, label))
+			}
+			lines = append(lines, row("a", g, label))
+		}
+		s, err := statsOfLines(t, false, lines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := printed(t, s); !strings.Contains(text, said) {
+			t.Errorf("%s is not in\n%s", said, text)
+		}
+		for _, d := range s.Differences {
+			if shift == 0 && d.isSettled() {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+}

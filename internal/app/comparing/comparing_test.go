@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -77,8 +78,8 @@ func TestPairsOfOnePassage(t *testing.T) {
 	}
 }
 
-// TestPairsOfRequests: two requests have the same texts, so that a column tells their outputs apart, of which one comes
-// twice. Where none does, they are paired in their order.
+// TestPairsOfRequests: three requests have the same texts, so that a column tells their outputs apart, of which one comes
+// twice. Where none does, they are paired in their order, and not by what came of them.
 func TestPairsOfRequests(t *testing.T) {
 	rows := func(column string) (rows []string) {
 		for _, row := range [][4]string{{"1", "a", "r1", "Who?"}, {"2", "b", "r1", "When?"}, {"3", "b", "r2", "Why?"},
@@ -86,17 +87,28 @@ func TestPairsOfRequests(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`{"id":%q,"system":%q,%q:%q,"passage":"P","question":%q}`, row[0], row[1], column,
 				row[2], row[3]))
 		}
-		return rows
+		return append(rows, fmt.Sprintf(`{"id":"8","system":"a",%q:"r4","passage":"Q","question":"Who?"}`, column))
 	}
 	got, said := pairsOf(t, rows("request")...)
 	if want := []string{"P12", "P34", "P67"}; !slices.Equal(got, want) ||
 		!strings.Contains(said, `those with the same "request" are paired`) || !strings.Contains(said, "1 row is left out") {
 		t.Errorf("%v, want %v; said %s", got, want, said)
 	}
-	got, said = pairsOf(t, append(rows("day"), `{"id":"8","system":"b","day":"r1","passage":"P","question":"Which?"}`)...)
+	got, said = pairsOf(t, append(rows("day"), `{"id":"9","system":"b","day":"r1","passage":"P","question":"Which?"}`)...)
 	if want := []string{"P12", "P34"}; !slices.Equal(got, want) || !strings.Contains(said, "are paired in their order") ||
-		!strings.Contains(said, "2 of 6 rows are left out") {
+		!strings.Contains(said, "3 of 7 rows are left out") {
 		t.Errorf("a column that repeats: %v, want %v; said %s", got, want, said)
+	}
+	var ended, want []string
+	for i := range 8 {
+		for k, how := range []string{"stop", "filter", "stop"} { // b's first output is refused, its second is not
+			ended = append(ended, fmt.Sprintf(`{"id":"%d%d","system":%q,"ended":%q,"code":%d,"of":{"as":%[4]q},"passage":"P%[1]d",`+
+				`"question":"%[2]d?"}`, i, k, string("abb"[k]), how, 200+len(how)))
+		}
+		want = append(want, fmt.Sprintf("P%d%[1]d0%[1]d1", i))
+	}
+	if got, said = pairsOf(t, ended...); !slices.Equal(got, want) || !strings.Contains(said, "are paired in their order") {
+		t.Errorf("a column of outcomes: %v, want %v; said %s", got, want, said)
 	}
 }
 
@@ -163,5 +175,19 @@ func TestSummaries(t *testing.T) {
 	want := []string{"Judges and labels agree in 75 % of 4 verdicts.", "57 % of 7 verdicts change."}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
+	}
+}
+
+// TestResultOfFewDecided: four pairs with a winner are no evidence, however many ties stand beside them.
+func TestResultOfFewDecided(t *testing.T) {
+	for won, said := range map[int]string{4: "as so few pairs have a winner, that is not sure", 12: "surely more than half"} {
+		rate := report.Figure{Value: 0.53, Low: 0.505, High: 0.57}
+		c := &Comparison{Board: &leaderboard.Board{Tables: []leaderboard.Table{{Type: verdicts.Overall,
+			Verdicts: map[string]int{verdicts.A: won, "tie": 56}, Rows: []leaderboard.Row{
+				{System: "x", Rank: 1, Won: float64(won), Tied: 56, WinRate: rate},
+				{System: "y", Rank: 2, Lost: float64(won), Tied: 56}}}}}}
+		if text := c.result(); !strings.Contains(text, said) {
+			t.Errorf("%d won: %s", won, text)
+		}
 	}
 }

@@ -164,7 +164,7 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 		return
 	}
 	columns := slices.DeleteFunc(mixed[0].Row.Columns(), func(c string) bool { return c == m.System })
-	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(mixed, c) })
+	at := slices.IndexFunc(columns, func(c string) bool { return pairsBy(outputs, mixed, c) })
 	blank := func(x *pairwise.Output) bool { return strings.TrimSpace(x.Item) == "" } // which are not of one input
 	how := "they are paired in their order"
 	switch {
@@ -180,73 +180,6 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 	}
 	m.Process.Note([]string{fmt.Sprintf("%s: some systems have several outputs for an item; %s (--pair-by COLUMN says "+
 		"what an item is)", strings.Join(m.Inputs, ", "), how)})
-}
-
-// number parts items by the place of an output among the texts that its system has for the item.
-func number(outputs []*pairwise.Output) {
-	texts := map[[3]string]map[[sha256.Size]byte]int{}
-	for _, x := range outputs {
-		key, sum := [3]string{x.Item, x.Part, x.System}, x.Row.TextSum()
-		if texts[key] == nil {
-			texts[key] = map[[sha256.Size]byte]int{}
-		}
-		if texts[key][sum] == 0 {
-			texts[key][sum] = len(texts[key]) + 1
-		}
-		x.Part += fmt.Sprintf("\n%d", texts[key][sum])
-	}
-}
-
-// severalEach are the outputs for items, or parts of them, for which a system has several texts, in their order.
-func severalEach(outputs []pairwise.Output) (several []*pairwise.Output) {
-	texts, mixed := map[[3]string][sha256.Size]byte{}, map[[2]string]bool{}
-	for i := range outputs {
-		x := &outputs[i]
-		key, sum := [3]string{x.Item, x.Part, x.System}, x.Row.TextSum()
-		if first, before := texts[key]; before && first != sum {
-			mixed[[2]string{x.Item, x.Part}] = true
-		}
-		texts[key] = sum
-	}
-	for i := range outputs {
-		if x := &outputs[i]; mixed[[2]string{x.Item, x.Part}] {
-			several = append(several, x)
-		}
-	}
-	return several
-}
-
-// pairsBy tells whether each system has each value of a column for one text of an item at most, and most outputs have
-// the value of another system's, as of the id of a request or the number of a sample.
-func pairsBy(outputs []*pairwise.Output, column string) bool {
-	of, seen, paired := map[string]int{}, map[[2]string][sha256.Size]byte{}, 0
-	for _, x := range outputs {
-		value := valueOf(x.Row, column)
-		item := strings.Join([]string{x.Item, x.Part, value}, "\n")
-		key, sum := [2]string{item, x.System}, x.Row.TextSum()
-		first, before := seen[key]
-		if value == "" || before && first != sum {
-			return false
-		}
-		if !before {
-			seen[key] = sum
-			of[item]++
-		}
-	}
-	for _, n := range of {
-		if n > 1 {
-			paired += n
-		}
-	}
-	return 2*paired > len(outputs)
-}
-
-func valueOf(row *dataset.Row, column string) string {
-	raw, _ := row.Get(column)
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	return dataset.PlainText(raw)
 }
 
 // withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
@@ -334,7 +267,7 @@ func countAlone(outputs []pairwise.Output) (alone int) {
 // sayAlone says how many outputs those are.
 func (m *MakePairs) sayAlone(outputs []pairwise.Output) {
 	if alone := countAlone(outputs); alone > 0 {
-		m.Process.Warn("%d of %s are left out, as no other system has an output for the same item; --pair-by COLUMN names "+
+		m.Process.Warn("%d of %s are left out, as no other system has one to pair them with; --pair-by COLUMN names "+
 			"what outputs are written for", alone, words.Plural(len(outputs), "row", "rows"))
 	}
 }

@@ -177,10 +177,13 @@ func (c *Comparison) result() string {
 		return ""
 	}
 	unsure, wins := ", surely more than half", best.System+" wins the largest share of its pairs"
-	if !best.WinRate.Low.Defined() {
+	switch {
+	case !best.WinRate.Low.Defined():
 		unsure = ""
-	} else if best.WinRate.Low <= 0.5 {
+	case best.WinRate.Low <= 0.5:
 		unsure = "; as the interval holds 50 %, that is not sure"
+	case main.HasFewDecided():
+		unsure = "; as so few pairs have a winner, that is not sure"
 	}
 	level := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
 		return r.WinRate.Value != best.WinRate.Value
@@ -189,7 +192,7 @@ func (c *Comparison) result() string {
 		return r.System == best.System || r.Rank != best.Rank
 	})
 	// The share is against all others together.
-	if best.WinRate.Low > 0.5 && best.Rank > 0 && len(rows) > 2 && len(even) > 0 {
+	if best.WinRate.Low > 0.5 && !main.HasFewDecided() && best.Rank > 0 && len(rows) > 2 && len(even) > 0 {
 		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
 	if len(level) > 1 {

@@ -46,7 +46,8 @@ test("the rows without an error are a question of its own, of rows for the same 
   const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
   // of 40 pairs a alone is right in 9, b alone in 1: Bonett and Price's p is 0.020; of rows taken as different it is above 0.05
   const pairs = { pairs: 40, alone_a: 0, alone_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
-    values: [{ name: "No Error", both: 22, only_a: 9, only_b: 1, neither: 8, squares: 10, products: -8 }] } as Pairs;
+    values: [{ name: "No Error", both: 22, only_a: 9, only_b: 1, neither: 8, squares: 10, products: -8 },
+      { name: "Vague", both: 8, only_a: 1, only_b: 9, neither: 22, squares: 10, products: 8 }] } as Pairs;
   const asked: unknown[] = [];
   const source = { pairs: (q: unknown) => { asked.push(q); return Promise.resolve(pairs); } } as unknown as Source;
   const pair = await pairOf(source, {}, figures);
@@ -55,6 +56,9 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said(figures)).toMatch(/not surely more than b\.$/);
   expect(said({ ...figures, pair })).not.toContain("surely");
   expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
+  const marked = (pair: Pairs) => linesOf({ ...figures, pair }, headsOf(figures)).filter((l) => l.cells[1]!.best).map((l) => l.name);
+  expect(marked(pair!)).toEqual(["a"]);
+  expect(marked({ ...pair!, values: [pair!.values[0]!, { ...pair!.values[1]!, only_a: 9, only_b: 1, products: -8 }] })).toEqual([]); // the contrary of all rows
 });
 
 test("systems that were not judged for the same errors are not compared by rows without one", () => {

@@ -6,7 +6,7 @@ import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
 import { drill, numberSums, sums } from "../shares";
 import { usePage } from "../state";
-import { apartMeans, apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
+import { apartMeans, apartShares, holm, mean, pairedMeans, share, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
 import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
@@ -54,7 +54,7 @@ export interface Line {
 
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
-const mostlyPaired = 0.9; // likewise
+const pairedFrom = 0.5; // likewise
 const mostUneven = 0.1; // likewise
 const mostIssues = 12; // as in the matrix that is printed
 const mostIntervals = 8; // columns beside which each cell has room for its interval
@@ -123,11 +123,21 @@ export async function pairOf(s: Source, filter: Filter, of: Figures, signal?: Ab
   return b && s.pairs({ a: a!, b, filter, facet: of.facet.key, offset: 0, limit: 0 }, signal);
 }
 
+/** What pairs of rows say of a column: the difference of the two systems that are best by the first, and its p. */
+function pairedIn(of: Figures, h: Head): { rows: number; value: number; p: number } | undefined {
+  if (!of.pair) return undefined;
+  const m = of.pair.measures.find((m) => m.key === h.key);
+  const l = h.value ? valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name)
+    : m && { rows: m.pairs, difference: pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) };
+  return l?.difference && { rows: l.rows, value: l.difference.value, p: l.difference.p };
+}
+
 /**
  * Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. The
- * rows without an error are a question of its own, and paired where nearly all rows have a partner.
+ * rows without an error are a question of its own. Systems are compared by pairs where many rows have a partner.
  */
 function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): void {
+  const pair = systems.filter((l) => l.cells[0]?.of).slice(0, 2);
   const tested = heads.flatMap((h, i) => {
     const clean = h.tone === "none";
     if (h.tone === "side") return []; // of which more is neither better nor worse
@@ -139,15 +149,17 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     let against = false; // rows for the same input say the contrary of all rows
     let p = best && second && test(second.sums!, best.sums!)?.p;
     if (p === undefined) return [];
-    if (!clean) return [{ best: best!, p }];
-    const paired = of.pair && valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name);
-    best!.paired = paired?.difference !== undefined && paired.rows >= mostlyPaired * Math.max(best!.sums!.rows, second!.sums!.rows);
-    if (best!.paired) [p, against] = [paired!.difference!.p, paired!.difference!.value > 0]; // b less a
-    else if (uneven(heads, whole, known[0]!, known[1]!)) return [];
+    const paired = known.slice(0, 2).every((l) => pair.includes(l)) ? pairedIn(of, h) : undefined;
+    best!.paired = paired !== undefined && paired.rows >= pairedFrom * Math.min(best!.sums!.rows, second!.sums!.rows);
+    if (best!.paired) {
+      const more = known[0] === pair[0] ? -paired!.value : paired!.value; // of the best; pairs say b less a
+      [p, against] = [paired!.p, clean || !h.value ? more < 0 : more > 0];
+    } else if (clean && uneven(heads, whole, known[0]!, known[1]!)) return [];
+    if (!clean) return [{ best: best!, p, against }];
     best!.best = p < 0.05 && !against;
     return [];
   });
-  holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
+  holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
 }
 
 /** The errors that one of two systems was judged for in more of its rows: it may have fewer rows without error for that alone. */
