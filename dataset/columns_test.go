@@ -95,6 +95,24 @@ func TestListOfTexts(t *testing.T) {
 	}
 }
 
+// TestNoText: what stands for no text is said to be read as one, of fields that a row may lack and before it is tagged.
+func TestNoText(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"question":"N/A","answer":" N/A ","passage":"p"}`: `in.jsonl: 2 rows have " N/A " or the like in answer, ` +
+			`which is read as a text (first in line 1): leave it empty where there is none`,
+		`{"question":"N/A","answer":"nano","passage":"-"}`:                      "",
+		`{"question":"q","answer":"-","passage":"p","diagnosis":{"labels":[]}}`: "",
+	} {
+		r := NewReader(strings.NewReader(line+"\n"+line), "in.jsonl", Options{Taxonomy: questions(t), CopiesSaid: true})
+		if _, _, err := readErr(r); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(r.Notes(), "|"); notes != want {
+			t.Errorf("%s: %s", line, notes)
+		}
+	}
+}
+
 // TestOneWord: a field of which every text is one word is doubted, but not one with an empty text, or with one in a
 // language without spaces; so is one that rows may lack of which every text is one character.
 func TestOneWord(t *testing.T) {

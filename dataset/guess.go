@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -161,9 +162,15 @@ const (
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
 // and which of those that rows may lack one letter, as that of an option.
 func (r *Reader) watchWords(row *Row) {
+	_, tagged := row.Get(ColumnDiagnosis)
+	for i, f := range r.fields {
+		if r.optional[f] && !tagged && slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
+			no := r.noText[f]
+			r.noText[f] = noText{no.rows + 1, cmp.Or(no.text, row.Values[i]), cmp.Or(no.place, r.placeOf(row))}
+		}
+	}
 	if r.rows == 0 {
 		r.oneWord = map[string]string{}
-		_, tagged := row.Get(ColumnDiagnosis)
 		for i, f := range r.fields {
 			if !tagged {
 				r.oneWord[f] = row.Values[i]
@@ -174,6 +181,27 @@ func (r *Reader) watchWords(row *Row) {
 		text := row.Values[slices.Index(r.fields, f)]
 		return r.optional[f] && len(strings.TrimRight(text, ".) ")) != 1 || !isWord(text)
 	})
+}
+
+// noTexts are what people and programs write where there is no text, in small letters.
+var noTexts = []string{"n/a", "na", "nan", "none", "null", "nil", "-", "–", "—", "?", "#n/a", "n.a."}
+
+// noText counts rows that have one of noTexts in a field.
+type noText struct {
+	rows        int
+	text, place string // of the first
+}
+
+// noTextNote says which fields have some.
+func (r *Reader) noTextNote() string {
+	var notes []string
+	for _, f := range r.fields {
+		if no := r.noText[f]; no.rows > 0 {
+			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): leave it empty "+
+				"where there is none", words.Plural(no.rows, "row has", "rows have"), no.text, f, no.place))
+		}
+	}
+	return strings.Join(notes, "; ")
 }
 
 // isWord tells whether a text may be an id or a name. Letters without case are those of languages that may have no

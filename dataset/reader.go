@@ -195,6 +195,7 @@ type Reader struct {
 	said     []string          // notes of the guess
 	shown    map[string]string // record.shown of the last row
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
+	noText   map[string]noText // by field
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
@@ -229,7 +230,7 @@ func newReader(in records, file string, o Options) *Reader {
 		said: slices.Clone(o.Notes)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
-		rd.optional = map[string]bool{}
+		rd.optional, rd.noText = map[string]bool{}, map[string]noText{}
 		for _, f := range o.Taxonomy.Fields {
 			rd.optional[f.Name] = f.Optional
 		}
@@ -318,6 +319,9 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, r.file+": "+r.likelyIDNote())
 	}
 	if note := r.oneWordNote(); note != "" {
+		notes = append(notes, r.file+": "+note)
+	}
+	if note := r.noTextNote(); note != "" {
 		notes = append(notes, r.file+": "+note)
 	}
 	if r.turnsLeftOut != "" {

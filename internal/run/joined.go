@@ -43,13 +43,15 @@ type Joined struct {
 	// by id: what rows say of their system, and how many rows of another one have the id
 	systems map[string]dataset.SystemName
 	others  int
+	judged  []string          // names of the column with the judged text, which rows need not have
+	texts   map[string]string // by id: that text
 }
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
 		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
-		systems: map[string]dataset.SystemName{}}
+		systems: map[string]dataset.SystemName{}, texts: map[string]string{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -66,6 +68,10 @@ func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns 
 
 // readJoined hands the rows of j's file to add.
 func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*dataset.Row) error) error {
+	if len(in.Taxonomy.Fields) > 0 {
+		name := in.Taxonomy.Fields[0].Name
+		j.judged = []string{cmp.Or(in.Columns[name], name), "generated" + name, "predicted" + name}
+	}
 	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
 	faults, err := in.Each(ctx, p, j.File, add)
 	switch {
@@ -121,7 +127,22 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		}
 	}
 	j.rows[id], j.ids, j.lines[id], j.systems[id] = values, append(j.ids, id), row.Line, row.SystemName()
+	for _, name := range row.Columns() {
+		if slices.ContainsFunc(j.judged, func(c string) bool { return simpleName(c) == simpleName(name) }) {
+			raw, _ := row.Get(name)
+			j.texts[id] = plainText(dataset.PlainText(raw))
+		}
+	}
 	return nil
+}
+
+// plainText is a text whose blanks are alike.
+func plainText(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// isOther tells whether a row is of another system than the file's row of its id, or has another judged text.
+func (j *Joined) isOther(id string, row *dataset.Row) bool {
+	return j.systems[id].IsOther(row.SystemName()) ||
+		j.texts[id] != "" && len(row.Values) > 0 && plainText(row.Values[0]) != j.texts[id]
 }
 
 // findID takes a column that looks like an id, where the first row of the file has none.
@@ -179,7 +200,7 @@ func (j *Joined) set(row *dataset.Row) error {
 			id = dataset.PlainText(item)
 		}
 	}
-	if there && j.systems[id].IsOther(row.SystemName()) {
+	if there && j.isOther(id, row) {
 		j.others++
 		there = false
 	}
@@ -218,7 +239,7 @@ func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (
 				return nil, err
 			}
 			id := cmp.Or(j.idOf(row), row.ID)
-			if line := j.lines[id]; line > 0 && !j.systems[id].IsOther(row.SystemName()) {
+			if line := j.lines[id]; line > 0 && !j.isOther(id, row) {
 				row.Source, row.Line = j.File, line
 				columns = row.Columns()
 				return row, nil
@@ -286,8 +307,8 @@ func (j *Joined) Check(p *Process) error {
 		return nil
 	}
 	if len(j.found) == 0 && j.others > 0 {
-		return fmt.Errorf("%s: rows with its ids name other systems in their column system or model than it does: write "+
-			"them alike, or leave that column out of one of the files", j.File)
+		return fmt.Errorf("%s: rows with its ids have another text or name other systems in their column system or model "+
+			"than it does: write them alike, or leave that column out of one of the files", j.File)
 	}
 	if len(j.found) == 0 {
 		hint := ""

@@ -183,7 +183,7 @@ func TestResultOfFewDecided(t *testing.T) {
 	for won, said := range map[int]string{4: "as so few pairs have a winner, that is not sure", 12: "surely more than half"} {
 		rate := report.Figure{Value: 0.53, Low: 0.505, High: 0.57}
 		c := &Comparison{Board: &leaderboard.Board{Tables: []leaderboard.Table{{Type: verdicts.Overall,
-			Verdicts: map[string]int{verdicts.A: won, "tie": 56}, Rows: []leaderboard.Row{
+			Verdicts: map[string]int{verdicts.A: won, verdicts.BothGood: 56}, Rows: []leaderboard.Row{
 				{System: "x", Rank: 1, Won: float64(won), Tied: 56, WinRate: rate},
 				{System: "y", Rank: 2, Lost: float64(won), Tied: 56}}}}}}
 		if text := c.result(); !strings.Contains(text, said) {
