@@ -32,6 +32,8 @@ type Options struct {
 	RepeatedIDs bool
 	// who reads says what becomes of a row that is the same as one before: no note does
 	CopiesSaid bool
+	// tells of a record that is no row, by its columns, whether it would be looked at: nothing is said of others
+	Wanted func(*Row) bool
 	// columns that the id is read from, their values joined by "|"; nil is ColumnID, where there is one, and NoID alone
 	// makes ids of the fields
 	ID         []string
@@ -246,6 +248,17 @@ func newReader(in records, file string, o Options) *Reader {
 
 // Read implements Source. A *ColumnsError is final.
 func (r *Reader) Read() (*Row, error) {
+	for {
+		if row, err := r.read(); err != errUnwanted {
+			return row, err
+		}
+	}
+}
+
+// errUnwanted says that a record is passed over.
+var errUnwanted = errors.New("unwanted")
+
+func (r *Reader) read() (*Row, error) {
 	if r.opt.Limit > 0 && r.rows >= r.opt.Limit {
 		return nil, io.EOF
 	}
@@ -268,6 +281,9 @@ func (r *Reader) Read() (*Row, error) {
 	}
 	row, err := r.makeRow(rec)
 	if err != nil {
+		if rec.columns != nil && r.opt.Wanted != nil && !r.opt.Wanted(r.rowWithoutValues(rec)) {
+			return nil, errUnwanted
+		}
 		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.unit(), Raw: rec.text(), Err: err}
 	}
 	if r.opt.Clip && r.clip(row) {

@@ -15,11 +15,12 @@ import (
 type Rows struct {
 	Files             *Files
 	Taxonomy          *taxonomy.Taxonomy
-	RecordedID        []string // columns of the id in files whose records name none, where Reading names none either
-	Joined            *Joined  // columns of another file that rows get, or nil
-	runrecord.Reading          // with the limit of each file
-	CopiesSaid        bool     // as in dataset.Options
-	RepeatedIDs       bool     // as there
+	RecordedID        []string                // columns of the id in files whose records name none, where Reading names none either
+	Joined            *Joined                 // columns of another file that rows get, or nil
+	runrecord.Reading                         // with the limit of each file
+	CopiesSaid        bool                    // as in dataset.Options
+	RepeatedIDs       bool                    // as there
+	Wanted            func(*dataset.Row) bool // as there
 	// of the file that ReadJoined reads: only rows with these values, in those of the columns that it has
 	JoinedWhere map[string]string
 	JoinedForm  string // of that file, said where it lacks a column or has an id twice; "" says what ratings look like
@@ -27,7 +28,7 @@ type Rows struct {
 
 func (in *Rows) options() dataset.Options {
 	return dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, RecordedID: in.RecordedID, Limit: in.Limit,
-		RepeatedIDs: in.RepeatedIDs, CopiesSaid: in.CopiesSaid}
+		RepeatedIDs: in.RepeatedIDs, CopiesSaid: in.CopiesSaid, Wanted: in.Wanted}
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.

@@ -39,6 +39,7 @@ func (m *MakePairs) readOutputs(ctx context.Context) (outputs []pairwise.Output,
 	in.CopiesSaid = true
 	for _, file := range m.Inputs {
 		filter, passed := dataset.Filter{Where: m.Where}, false
+		in.Wanted = filter.Match
 		more, err := in.Each(ctx, m.Process, file, func(row *dataset.Row) error {
 			if !filter.Match(row) {
 				return nil

@@ -77,6 +77,7 @@ func (d *Discover) Run(ctx context.Context, ask *asking.Options) error {
 	if err := r.prepare(); err != nil {
 		return err
 	}
+	d.Rows.Wanted = d.Chosen.isWanted
 	record, err := r.record()
 	if err != nil {
 		return err

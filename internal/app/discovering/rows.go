@@ -94,6 +94,12 @@ func badnessOf(row *dataset.Row) (scored bool, badness float64) {
 	return false, badness
 }
 
+// isWanted tells whether a row meets the conditions, or whether it cannot be said.
+func (c *Chosen) isWanted(row *dataset.Row) bool {
+	ok, err := where.Match(c.Where, row)
+	return ok || err != nil
+}
+
 // eachChosen calls visit for the chosen rows. It sets faults.
 func (d *discovery) eachChosen(ctx context.Context, visit func(*dataset.Row) error) (err error) {
 	isChosen := d.chooser()
