@@ -141,6 +141,19 @@ type conversation struct {
 	last  int // the last turn of the assistant; -1 is none
 }
 
+// chatAs is a chat field that a field stands for: one that the user names a column for may be of a conversation whatever
+// its name, the judged one as the response, any other as what it answers.
+func (r *Reader) chatAs(field string) string {
+	response, input := isChatField(field)
+	switch named := r.opt.Map[field] + r.opt.Recorded[field]; {
+	case response || input || named == "":
+		return field
+	case field == r.fields[0]:
+		return "response"
+	}
+	return "instruction"
+}
+
 // conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.
 func conversationOf(field string, raw json.RawMessage) *conversation {
 	if !bytes.HasPrefix(bytes.TrimPrefix(raw, []byte(`"`)), []byte("[")) { // of each field of each row: most are texts
@@ -186,7 +199,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	column, _, _ := r.findField(row, field)
 	toolsAlone := c.last >= 0 && c.turns[c.last].callsAlone()
 	isResponse := func(other string) bool {
-		response, _ := isChatField(other)
+		response, _ := isChatField(r.chatAs(other))
 		name, _, _ := r.findField(row, other)
 		return response && name == column
 	}
@@ -197,7 +210,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case r.turnsLeftOut == "" && !toolsAlone:
 		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
 	}
-	return c.text(field)
+	return c.text(r.chatAs(field))
 }
 
 // wholeConversation stands between the last turn of the user and all turns.

@@ -220,3 +220,22 @@ func TestWithoutSystem(t *testing.T) {
 		}
 	}
 }
+
+// TestChatOfOwnFields: of a taxonomy with other names, the fields that a conversation is named for are of it.
+func TestChatOfOwnFields(t *testing.T) {
+	own := &taxonomy.Taxonomy{Name: "own", Fields: []taxonomy.Field{{Name: "mail"}, {Name: "message"}}}
+	const line = `{"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hello."},` +
+		`{"role":"assistant","content":"Hello!"}]}`
+	named := map[string]string{"mail": "messages", "message": "messages"}
+	for _, o := range []Options{{Map: named}, {Recorded: named}} {
+		o.Taxonomy = own
+		r := NewReader(strings.NewReader(line), "in.jsonl", o)
+		row, err := r.Read()
+		if err != nil || strings.Join(row.Values, "|") != "Hello!|Hello.\n\nThe whole conversation:\nsystem: Be kind.\nuser: Hello." {
+			t.Errorf("%+v: %+v, %v", o, row, err)
+		}
+		if notes := strings.Join(r.Notes(), "|"); strings.Contains(notes, "another field") {
+			t.Error(notes)
+		}
+	}
+}

@@ -173,7 +173,7 @@ func (r *Reader) guessColumns(rec record) error {
 	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header, taken: map[string]bool{}}
 	for _, field := range slices.Sorted(maps.Keys(r.opt.Map)) {
 		column := r.opt.Map[field]
-		if response, input := isChatField(field); e.taken[column] && !response && !input { // a conversation has several
+		if response, input := isChatField(r.chatAs(field)); e.taken[column] && !response && !input { // a conversation has several
 			r.said = append(r.said, fmt.Sprintf("%q is the %s and another field too", column, field))
 		}
 		e.taken[column] = true
@@ -244,7 +244,7 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with %s%s=COLUMN", name,
 			row.columnList(), field, r.opt.mapOption(), field)
 	}
-	if c := conversationOf(field, raw); c != nil {
+	if c := conversationOf(r.chatAs(field), raw); c != nil {
 		return r.chatText(row, field, c)
 	}
 	if r.chats && name == columnMessages {
