@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -21,5 +22,23 @@ func openPartial(path string, flag int) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%s is being written by another run; wait for it, or choose another name with -o",
 			f.Name()), f.Close())
 	}
+	// A run that ended meanwhile has given the file its name: it is the output of that run.
+	opened, statErr := f.Stat()
+	now, err := os.Lstat(PartialPath(path))
+	if err = errors.Join(statErr, err); err != nil || !os.SameFile(opened, now) {
+		return nil, errors.Join(fmt.Errorf("%s was finished by another run meanwhile", path), err, f.Close())
+	}
 	return f, nil // a file system without locks is no reason to refuse work
+}
+
+// RemovePartial removes what an earlier run left of an output, but not what another run is writing.
+func RemovePartial(path string) error {
+	f, err := openPartial(path, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(f.Name()), f.Close())
 }

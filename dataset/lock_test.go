@@ -24,8 +24,14 @@ func TestTwoRunsOnOneOutput(t *testing.T) {
 	if _, err := Resume(path, true); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Resume beside it: %v, want %q", err, want)
 	}
+	if err := RemovePartial(path); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("RemovePartial beside it: %v, want %q", err, want)
+	}
 	if err := first.Commit(); err != nil {
 		t.Errorf("the first run after the second was refused: %v", err)
+	}
+	if err := RemovePartial(path); err != nil {
+		t.Error(err)
 	}
 	again, err := Create(path, true)
 	if err != nil {

@@ -52,6 +52,9 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
+	if err := checkTarget(path, overwrite); err != nil { // again: another run may have ended
+		return nil, errors.Join(err, os.Remove(PartialPath(path)), f.Close())
+	}
 	if err := f.Truncate(0); err != nil {
 		return nil, errors.Join(fmt.Errorf("output: %w", err), f.Close())
 	}

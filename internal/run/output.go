@@ -154,5 +154,8 @@ func ClearOutput(out string, overwrite bool, owns func(*runrecord.Record) bool, 
 	if err != nil || !owns(old) {
 		return nil // not ours to remove: whoever creates the output says what to do
 	}
-	return errors.Join(wholefile.RemoveIfThere(partial), wholefile.RemoveIfThere(runrecord.Path(partial)))
+	if err := dataset.RemovePartial(out); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return wholefile.RemoveIfThere(runrecord.Path(partial))
 }

@@ -4,17 +4,20 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise"
@@ -138,7 +141,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	m.sayAlone(outputs)
 	m.sayEmpty(outputs)
 	m.sayDifferent(rows)
-	err = wholefile.Fill(m.Output, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		sink, err := dataset.NewSink(w, dataset.Format{}, dataset.SinkOptions{})
 		for _, row := range rows {
 			if err == nil {
@@ -149,8 +152,22 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 			return err
 		}
 		return sink.Close()
-	})
+	}
+	if !m.isThere(write) {
+		err = wholefile.Fill(m.Output, write)
+	}
 	return len(rows), left, err
+}
+
+// isThere tells whether the file of pairs is what write writes: another run of the same line may read it.
+func (m *MakePairs) isThere(write func(io.Writer) error) bool {
+	info, err := os.Lstat(m.Output)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	sum := sha256.New()
+	there, err := runrecord.HashFile(m.Output)
+	return errors.Join(err, write(sum)) == nil && there.SHA256 == hex.EncodeToString(sum.Sum(nil))
 }
 
 // splitItems parts the items for which a system has several outputs by all fields but the judged one, as the page of
