@@ -23,7 +23,9 @@ const maxKeyColumns = 12
 
 // Pairing finds the rows of two files, A and B, that belong together: by their ids, where both files have some that are
 // not made of texts, and not almost all differ; else by what the system was given and its name. Rows that share a key
-// are told apart by their texts; those of one system and input, as many in A as in B, by their order.
+// are told apart by their texts; those of one system and input, as many in A as in B, by their order. What is then left
+// of a group, such as a passage, is paired by the judged text, or likewise by its order: the rest of what a system was
+// given may be of its own making, as the answer that a question is for.
 type Pairing struct {
 	byID  bool // whatever the ids are
 	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
@@ -37,7 +39,7 @@ type Pairing struct {
 // pairSide are the rows of a file; all slices but columns go by row.
 type pairSide struct {
 	given                  bool // a row has an id of its own, not made of its texts
-	id, text               []uint64
+	id, text, judged       []uint64
 	system, inputs, groups []uint64
 	columns                []string
 	values                 map[string][]uint64 // by column; 0 is no text or whole number
@@ -83,13 +85,14 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 	}
 	s.given = s.given || !row.HasTextID()
 	s.id, s.text = append(s.id, hash(row.indexID())), append(s.text, hash(row.Values...))
+	s.judged = append(s.judged, hash(row.Values[:min(1, len(row.Values))]...))
 	inputs := uint64(0)
 	if given := row.Values[min(1, len(row.Values)):]; strings.Join(given, "") != "" {
 		inputs = hash(given...)
 	}
 	s.inputs = append(s.inputs, inputs)
 	group := uint64(0)
-	if p.group >= 0 && p.group < len(row.Values) {
+	if p.group >= 0 && p.group < len(row.Values) && row.Values[p.group] != "" {
 		group = hash(row.Values[p.group])
 	}
 	s.groups = append(s.groups, group)
@@ -140,6 +143,9 @@ func (p *Pairing) Match() *Pairs {
 		if mixed {
 			best -= pairs.Other
 		}
+		if !a.given || !b.given { // ids made of texts pair the rows alone that did not change
+			best = 0
+		}
 		var inputs []string
 		for i, name := range p.names {
 			if i > 0 && !p.empty[i] {
@@ -153,7 +159,7 @@ func (p *Pairing) Match() *Pairs {
 			return names
 		}
 		try := func(keyA, keyB []uint64, by []string, inOrder bool) {
-			if more := p.match(keyA, keyB, by, inOrder); more.Both > best {
+			if more := p.match(keyA, keyB, by, inOrder); more.Both > best && len(inputs) > 0 {
 				pairs, best, more.FewIDs, more.Mixed = more, more.Both, fewIDs, mixed
 			}
 		}
@@ -165,6 +171,14 @@ func (p *Pairing) Match() *Pairs {
 		if p.group >= 0 {
 			try(a.groups, b.groups, []string{p.names[p.group]}, false)
 		}
+	}
+	switch {
+	case slices.Equal(pairs.By, []string{ColumnID}):
+		p.pairRest(pairs, join(a.id, a.groups), join(b.id, b.groups))
+	case slices.Contains(pairs.By, ColumnSystem):
+		p.pairRest(pairs, join(a.groups, a.system), join(b.groups, b.system))
+	default:
+		p.pairRest(pairs, a.groups, b.groups)
 	}
 	if !p.isEnough(pairs.Both - pairs.InOrder) {
 		pairs.Would = p.wouldPair()
@@ -247,6 +261,44 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 		}
 	}
 	return pairs
+}
+
+// pairRest pairs what is left of a key: rows of the same judged text, then as many of A as of B, in order.
+func (p *Pairing) pairRest(pairs *Pairs, keyA, keyB []uint64) {
+	a, b := &p.sides[0], &p.sides[1]
+	used := make([]bool, len(keyA))
+	for _, i := range pairs.Of {
+		if i >= 0 {
+			used[i] = true
+		}
+	}
+	pairBy := func(keyA, keyB []uint64, all bool) {
+		free, left := map[uint64][]int{}, map[uint64]int{}
+		for i, key := range keyA {
+			if !used[i] && key != 0 {
+				free[key] = append(free[key], i)
+			}
+		}
+		for j, key := range keyB {
+			if pairs.Of[j] < 0 {
+				left[key]++
+			}
+		}
+		for j, key := range keyB {
+			same := free[key]
+			if pairs.Of[j] >= 0 || len(same) == 0 || !all && len(same) != left[key] {
+				continue
+			}
+			pairs.Of[j], used[same[0]], free[key] = same[0], true, same[1:]
+			left[key]--
+			pairs.Both++
+			if !all {
+				pairs.InOrder++
+			}
+		}
+	}
+	pairBy(join(keyA, a.judged), join(keyB, b.judged), true)
+	pairBy(keyA, keyB, false)
 }
 
 // wouldPair finds the column, or the two, by which almost all rows have a partner.

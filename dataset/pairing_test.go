@@ -33,12 +33,22 @@ func rowWith(t *testing.T, id, system, input, response string, more map[string]a
 	return row
 }
 
+// rowOf is rowWith of id, system, input, response, reference.
+func rowOf(t *testing.T, of [5]string) *Row {
+	row := rowWith(t, of[0], of[1], of[2], of[3], nil)
+	row.Values[2] = of[4]
+	if of[0] == "" {
+		row.ID = row.TextHash()
+	}
+	return row
+}
+
 func TestPairing(t *testing.T) {
 	task, err := taxonomy.Builtin("response")
 	if err != nil {
 		t.Fatal(err)
 	}
-	type texts [4]string // id, system, input, response
+	type texts = [5]string
 	for name, test := range map[string]struct {
 		a, b []texts
 		of   []int
@@ -71,6 +81,12 @@ func TestPairing(t *testing.T) {
 		"not the k-th of more": {[]texts{{"", "s", "x", "1"}, {"", "s", "x", "2"}, {"", "s", "y", "3"}},
 			[]texts{{"", "s", "x", "4"}, {"", "s", "x", "5"}, {"", "s", "x", "6"}, {"", "s", "y", "7"}},
 			[]int{-1, -1, -1, 2}, "[input system]", nil},
+		"another input of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "s", "x", "o", "r3"}},
+			[]texts{{"", "s", "x", "q", "r4"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "p", "r1"}}, []int{1, 2, 0},
+			"[input reference system]", nil},
+		"not of more of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}},
+			[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "v", "r6"}}, []int{0, -1, -1},
+			"[input reference system]", nil},
 		"no input": {[]texts{{"", "s", "", "p"}, {"", "s", "", "q"}}, []texts{{"", "s", "", "q"}, {"", "s", "", "r"},
 			{"", "s", "", "t"}}, []int{1, -1, -1}, "[id]", nil},
 		"ids in one file": {[]texts{{"1", "s", "x", "p"}}, []texts{{"", "s", "x", "q"}}, []int{0},
@@ -87,10 +103,10 @@ func TestPairing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := NewPairing(task, test.id)
 			for _, r := range test.a {
-				p.AddA(rowWith(t, r[0], r[1], r[2], r[3], nil))
+				p.AddA(rowOf(t, r))
 			}
 			for _, r := range test.b {
-				p.AddB(rowWith(t, r[0], r[1], r[2], r[3], nil))
+				p.AddB(rowOf(t, r))
 			}
 			if got := p.Match(); !reflect.DeepEqual(got.Of, test.of) || fmt.Sprint(got.By) != test.by {
 				t.Errorf("%+v, want %v by %s", got, test.of, test.by)

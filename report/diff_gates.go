@@ -33,7 +33,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	c := gate.Counts{Rows: d.B.Rows, Tagged: d.Compared, Untagged: d.B.untagged, Rejected: d.B.Rejected + d.B.LeftOut,
 		RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows", Labels: map[string]int{},
 		NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
-	addNamed(&c, "", "error types", d.Labels)
+	d.addNamed(&c, "", "error types", d.Labels)
 	d.addAny(&c)
 	var tested []LabelDiff
 	var p []float64
@@ -54,7 +54,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	})
 	for i, corrected := range stats.Holm(p) {
 		tested[i].PHolm = Number(corrected)
-		addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
+		d.addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
 	return c
 }
@@ -70,15 +70,20 @@ func (d *Diff) addAny(c *gate.Counts) {
 	if l.Difference > 0 {
 		what = Shrunk
 	}
-	if named := c.Named[what]; float64(l.P) < 1-stats.Level && len(named.Names) == 0 {
+	named := c.Named[what]
+	sure := float64(l.P) < 1-stats.Level
+	if sure && len(named.Names) == 0 {
 		named.Names = []string{anyError}
-		c.Named[what] = named
 	}
+	if !sure && l.Difference.Defined() && l.Difference != 0 {
+		named.Few = d.Interval.few(d.Compared)
+	}
+	c.Named[what] = named
 }
 
 // addNamed counts which of labels are Grown and Shrunk, by their p-values after Holm's correction. That is not known of
 // a label for which no compared row was judged in both files; of several labels, one that neither file has is left out.
-func addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
+func (d *Diff) addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
 	grown, notJudged := gate.Named{Of: len(labels), Unit: unit}, 0
 	for _, l := range labels {
 		if l.NotJudged > 0 {
@@ -94,6 +99,10 @@ func addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
 			grown.Names = append(grown.Names, l.Label)
 		case sure && l.Difference < 0:
 			shrunk.Names = append(shrunk.Names, l.Label)
+		case l.Difference > 0:
+			grown.Few = d.Interval.few(d.Compared)
+		case l.Difference < 0:
+			shrunk.Few = d.Interval.few(d.Compared)
 		}
 	}
 	c.Named[Grown+suffix], c.Named[Shrunk+suffix] = grown, shrunk

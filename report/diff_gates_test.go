@@ -26,5 +26,10 @@ func TestGrownSpread(t *testing.T) {
 		if got[0].Rows != c.grown || got[1].Rows != c.shrunk || got[0].Reason != c.reason {
 			t.Errorf("%+v: %d grown, %d shrunk, %q", c, got[0].Rows, got[1].Rows, got[0].Reason)
 		}
+		d.Interval = Interval{Group: "passage", Groups: 4} // of which nothing can be sure
+		few := d.CheckGates(limits, "No Error")
+		if up := c.without < 0; few[0].Missed != up || few[1].Missed == up {
+			t.Errorf("%+v of few groups: %+v", c, few)
+		}
 	}
 }

@@ -13,6 +13,9 @@ func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
 	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.otherModel(), d.A.describe("A"), d.B.describe("B"),
 		[]string{d.describe()})
+	if few := d.Interval.few(d.Compared); few != "" {
+		r.Facts = append(r.Facts, few)
+	}
 	r.Method = []string{"taxonomy " + d.Taxonomy, d.Interval.method()}
 	if d.otherModel() == nil {
 		r.Method[0] = "model " + joinModels(d.B.Models) + ", " + r.Method[0]

@@ -54,7 +54,7 @@ func (p *Pairing) Fact() string {
 		text += ", as many ids are those of rows on other inputs"
 	}
 	if p.InOrder > 0 {
-		text += fmt.Sprintf(", and by their order where rows share these (%s)", words.Plural(p.InOrder, "pair", "pairs"))
+		text += fmt.Sprintf(", and by their order where that tells no more (%s)", words.Plural(p.InOrder, "pair", "pairs"))
 	}
 	text += fmt.Sprintf("; without a partner: %d of %d in A, %d of %d in B", p.OnlyA, p.RowsA, p.OnlyB, p.RowsB)
 	if len(p.Would) > 0 {

@@ -101,6 +101,18 @@ func (i *Interval) method() string {
 	return fmt.Sprintf("%.0f %% intervals and p-values: of %s", 100*i.Level, of)
 }
 
+// fewestGroups is the number of groups below which Student's t makes hardly any difference a sure one.
+const fewestGroups = 5
+
+// few says that so many rows are of too few groups; "" where they are not.
+func (i *Interval) few(rows int) string {
+	if i.Group == "" || i.Groups >= fewestGroups || i.Groups >= rows {
+		return ""
+	}
+	return fmt.Sprintf("%s: too few for a difference to be sure; --group none takes each row by itself",
+		words.Plural(i.Groups, "group", "groups")+" of rows (by "+i.Group+")")
+}
+
 // IntervalOptions say how intervals are resampled.
 type IntervalOptions struct {
 	Group     string // what the groups are, for the report; "" if each row is its own

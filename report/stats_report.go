@@ -101,6 +101,9 @@ func (s *Stats) Report() *Report {
 	}
 	r.addThresholds(s.Thresholds)
 	r.Facts = slices.Concat(r.Facts, s.Weak, s.leftOut())
+	if few := s.Interval.few(s.All.Rows); few != "" && len(s.Systems) > 1 {
+		r.Facts = append(r.Facts, few)
+	}
 	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {
 		r.Sections = s.lists()

@@ -92,6 +92,7 @@ type Named struct {
 	Unit      string   // of these, such as "error types"
 	NotJudged []string // of these, such as "Vague (2 of 5 rows)"
 	Unknown   bool     // whether one of those not judged is among Names is not known: the gate is missed
+	Few       string   // why nothing could be among Names; "" if it could: the gate is missed
 }
 
 // Result is the result of a gate.
@@ -124,7 +125,7 @@ func (g Gate) Check(c Counts) Result {
 		value = *r.Share
 	}
 	named, ok := c.Named[g.Subject]
-	r.Missed = g.isMissedBy(value) || named.Unknown
+	r.Missed = g.isMissedBy(value) || named.Unknown || named.Few != ""
 	r.Reason = g.describeResult(r, value, what)
 	if ok {
 		r.Reason = g.describeNamed(r, value, named)
@@ -210,6 +211,9 @@ func (g Gate) describeNamed(r Result, value float64, n Named) string {
 	}
 	if len(n.NotJudged) > 0 {
 		found += "; not judged: " + strings.Join(n.NotJudged, ", ")
+	}
+	if n.Few != "" && !g.isMissedBy(value) {
+		return found + "; missed, as that cannot be decided: " + n.Few
 	}
 	return found + "; " + g.describeLimit(r, value)
 }

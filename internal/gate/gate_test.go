@@ -50,13 +50,14 @@ func TestNamed(t *testing.T) {
 	for want, n := range map[string]Named{
 		"held: new: 0 of 2 issues; fails if > 50 %":                              {Of: 2, Unit: "issues"},
 		"held: new: 1 of 2 issues: a; fails if > 50 %":                           {Names: eleven[:1], Of: 2, Unit: "issues"},
-		"held: new: 1 of 2 issues: a; not judged: b; fails if > 50 %":            {eleven[:1], 2, "issues", eleven[1:2], false},
+		"held: new: 1 of 2 issues: a; not judged: b; fails if > 50 %":            {eleven[:1], 2, "issues", eleven[1:2], false, ""},
 		"missed: new: 2 of 2 issues: a, b; fails if > 50 %: missed by 50 points": {Names: eleven[:2], Of: 2, Unit: "issues"},
 		"missed: new: 11 of 11 issues: a, b, c, d, e, f, g, h, i, j and 1 more; fails if > 50 %: missed by 50 points": {
 			Names: eleven, Of: 11, Unit: "issues"},
 		"missed: new: 0 of 2 issues; not judged: b; fails if > 50 %: missed, as it is not known of all of them": {
-			nil, 2, "issues", eleven[1:2], true},
-		"missed: new: there are no issues to count among": {Unit: "issues"},
+			nil, 2, "issues", eleven[1:2], true, ""},
+		"missed: new: 0 of 2 issues; missed, as that cannot be decided: few": {Of: 2, Unit: "issues", Few: "few"},
+		"missed: new: there are no issues to count among":                    {Unit: "issues"},
 	} {
 		g := Gate{Subject: "new", Op: ">", Share: true, Limit: 0.5}
 		r := g.Check(Counts{Tagged: 3, Named: map[string]Named{"new": n}})
