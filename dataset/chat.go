@@ -148,7 +148,7 @@ func (r *Reader) chatAs(field string) string {
 	switch named := r.opt.Map[field] + r.opt.Recorded[field]; {
 	case response || input || named == "":
 		return field
-	case field == r.fields[0]:
+	case len(r.fields) > 0 && field == r.fields[0]:
 		return "response"
 	}
 	return "instruction"

@@ -42,6 +42,10 @@ func (w *Workspace) History() (*History, error) {
 
 // countHits counts in merged batches how often the identifier that chose them was right.
 func (w *Workspace) countHits(batches []BatchStatus) error {
+	labels, err := w.inForce()
+	if err != nil {
+		return err
+	}
 	for i := range batches {
 		b := &batches[i]
 		if !b.Merged {
@@ -55,7 +59,7 @@ func (w *Workspace) countHits(batches []BatchStatus) error {
 		if err != nil {
 			return err
 		}
-		chosen, random := f.Hits(e)
+		chosen, random := f.Hits(e, labels)
 		b.Chosen, b.Random = &chosen, &random
 	}
 	return nil
@@ -116,8 +120,10 @@ func (h *History) batches() report.Section {
 		}
 		s.Table.Rows = append(s.Table.Rows, []any{b.ID, by, b.Items, total(b.Answers), total(b.Skipped),
 			strings.Join(slices.Sorted(maps.Keys(b.Answers)), ", "), merged, b.Conflicts, b.Dropped})
-		if outstanding := b.Exported.words(); outstanding != "" {
-			s.Notes = append(s.Notes, b.ID+": "+outstanding)
+		for _, note := range []string{b.Exported.words(), b.unmergedWords()} {
+			if note != "" {
+				s.Notes = append(s.Notes, b.ID+": "+note)
+			}
 		}
 	}
 	return s

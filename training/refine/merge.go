@@ -97,7 +97,11 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	merged.labels = labelWords(merged.Labels, w.Taxonomy)
 	merged.again = reflect.DeepEqual(merged.Agreement, earlier.Agreement)
 	maps.Copy(earlier.Decided, m.out.Decided)
-	merged.chosen, merged.random = m.f.Hits(earlier)
+	inForce, err := m.w.inForce()
+	if err != nil {
+		return nil, err
+	}
+	merged.chosen, merged.random = m.f.Hits(earlier, inForce)
 	if len(merged.Conflicts) > 0 {
 		number := merged.Number
 		if !merged.New {

@@ -78,6 +78,17 @@ func (w *Workspace) EachRandom(f func(row *dataset.Row) error) error {
 	return w.eachLatest(files, func(_ string, row *dataset.Row) error { return f(row) })
 }
 
+// inForce are the labels of texts in the training set and in the reviewed rows of random slices.
+func (w *Workspace) inForce() (map[string][]string, error) {
+	labels := map[string][]string{}
+	take := func(row *dataset.Row) (err error) {
+		labels[row.TextHash()], err = row.Labels(w.Taxonomy)
+		return err
+	}
+	err := w.EachTraining(func(_ string, row *dataset.Row) error { return take(row) })
+	return labels, errors.Join(err, w.EachRandom(take))
+}
+
 // eachLatest calls f for the rows of files, of a text that several have for that of the last.
 func (w *Workspace) eachLatest(files []string, f func(file string, row *dataset.Row) error) error {
 	last := map[string]int{} // text to the number of its last file

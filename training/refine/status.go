@@ -52,10 +52,11 @@ type BatchStatus struct {
 	Answers   map[string]int `json:"answers"` // reviewer to items answered, skipped ones not counted
 	Skipped   map[string]int `json:"skipped"` // reviewer to items skipped
 	Merged    bool           `json:"merged"`
-	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
-	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, undecided since
-	Settled   int            `json:"settled"`   // of these, decided on the review page and not merged yet
-	Dropped   int            `json:"dropped"`   // items left out for good at the last merge
+	Missing   int            `json:"missing"`            // items that nobody had answered at the last merge
+	Conflicts int            `json:"conflicts"`          // items on which reviewers differed at the last merge, undecided since
+	Settled   int            `json:"settled"`            // of these, decided on the review page and not merged yet
+	Dropped   int            `json:"dropped"`            // items left out for good at the last merge
+	Unmerged  map[string]int `json:"unmerged,omitempty"` // of a merged batch: reviewer to answers on the page since
 	// of the last merge; nil without an item that two answered
 	Agreement *review.Agreement `json:"agreement,omitempty"`
 	// how often the identifier was right, of the rows chosen and of the random slice; nil before a merge, and in Status
@@ -122,7 +123,10 @@ func (s *Status) awaitAbsent() {
 			s.Why = fmt.Sprintf("nobody answered %s of %s: erreval refine review %s %[2]s; meanwhile %[4]s",
 				words.Plural(b.Missing, "item", "items"), b.ID, words.Quote(s.Dir), s.Why)
 		}
-		if b.Merged && len(b.Absent) > 0 {
+		if merge := fmt.Sprintf("erreval refine merge %s --batch %s", words.Quote(s.Dir), b.ID); len(b.Unmerged) > 0 &&
+			s.Next != merge {
+			s.Why = fmt.Sprintf("%s: %s: %s; meanwhile %s", b.ID, b.unmergedWords(), merge, s.Why)
+		} else if b.Merged && len(b.Absent) > 0 && len(b.Unmerged) == 0 {
 			s.Why = fmt.Sprintf("the answers of %s to %s are merged when they come (--batch %[2]s, if a later batch waits); "+
 				"meanwhile %s", strings.Join(b.Absent, " and "), b.ID, s.Why)
 		}
@@ -222,6 +226,7 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		for _, c := range conflicts {
 			b.Settled += count(decided[c.ItemID])
 		}
+		b.Unmerged = w.unmerged(id)
 		for _, r := range last.Reviewers { // answers that came as files too
 			b.Answers[r.Name], b.Skipped[r.Name] = max(b.Answers[r.Name], r.Answered), max(b.Skipped[r.Name], r.Skipped)
 		}
@@ -239,6 +244,20 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 	})
 	b.Exported = exported
 	return b, errors.Join(err, exportErr)
+}
+
+// unmerged counts the answers on the page of a merged batch that no merge used. What cannot be read is a fault of the
+// next merge.
+func (w *Workspace) unmerged(batch string) map[string]int {
+	f, err := w.OpenBatch(batch)
+	if err != nil {
+		return nil
+	}
+	earlier, err := f.Earlier()
+	if err != nil {
+		return nil
+	}
+	return f.Unmerged(earlier)
 }
 
 func (w *Workspace) lookAtIterations(s *Status) error {
@@ -295,6 +314,12 @@ func (w *Workspace) next(s *Status) {
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return !b.Merged }); at >= 0 {
 		w.waiting(s, s.Batches[at], say)
+		return
+	}
+	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return len(b.Unmerged) > 0 }); at >= 0 {
+		b := &s.Batches[at]
+		say("merge", "%s: %s", b.ID, b.unmergedWords())
+		s.Next += " --batch " + b.ID
 		return
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {

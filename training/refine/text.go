@@ -131,7 +131,19 @@ func (b *BatchStatus) words() string {
 	if b.Dropped > 0 {
 		text += fmt.Sprintf("; %d left out for good", b.Dropped)
 	}
-	return text + words.Prefixed("; ", b.Exported.words())
+	return text + words.Prefixed("; ", b.unmergedWords()) + words.Prefixed("; ", b.Exported.words())
+}
+
+// unmergedWords say which answers on the page no merge used; "" where there are none.
+func (b *BatchStatus) unmergedWords() string {
+	var parts []string
+	for _, who := range slices.Sorted(maps.Keys(b.Unmerged)) {
+		parts = append(parts, fmt.Sprintf("%s of %s", words.Plural(b.Unmerged[who], "answer", "answers"), who))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " and ") + " on the page not merged yet"
 }
 
 func (i *IterationLine) words() string {

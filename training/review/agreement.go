@@ -60,9 +60,13 @@ func (h *Hits) Interval() (low, high float64) {
 }
 
 // Hits are those of the rows that were chosen, where the identifier does worse than on others, and of the random slice.
-func (f *Frozen) Hits(e *Earlier) (chosen, random Hits) {
+// inForce are labels by text that a later step gave, such as a mark: they count in the place of the merge's.
+func (f *Frozen) Hits(e *Earlier, inForce map[string][]string) (chosen, random Hits) {
 	for _, it := range f.All {
 		labels, decided := e.Decided[it.ItemID]
+		if now, ok := inForce[it.TextSHA256]; ok {
+			labels, decided = now, true
+		}
 		if !decided || it.Proposed == nil || it.ControlOf != "" {
 			continue
 		}

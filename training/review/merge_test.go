@@ -71,6 +71,52 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestSecondAnswer: what a reviewer says of a row that is shown twice counts where the first was skipped, or left open.
+func TestSecondAnswer(t *testing.T) {
+	f := wallBatch(t)
+	all := twoReviewers(f)
+	for name, given := range map[string][]Answer{"left open": append(all[:4:4], all[5:]...),
+		"skipped": append(all[:4:4], append(at("ben.csv", skip(f.answer(0, "ben"))), all[5:]...)...)} {
+		out, faults := f.Merge(none(), given, MergeOptions{})
+		if len(faults) > 0 {
+			t.Fatal(faultText(faults))
+		}
+		if by := out.Decisions[0].By; !reflect.DeepEqual(by, []string{"anna", "ben"}) || out.Agreement.Items != 2 {
+			t.Errorf("%s: by %v, agreement on %d", name, by, out.Agreement.Items)
+		}
+		if len(out.Answers) != len(given) {
+			t.Errorf("%s: %d answers kept", name, len(out.Answers))
+		}
+	}
+}
+
+// TestUnmerged: answers on the page that no merge used are counted, those that one used are not.
+func TestUnmerged(t *testing.T) {
+	f := wallBatch(t)
+	out, faults := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	if len(faults) > 0 {
+		t.Fatal(faultText(faults))
+	}
+	keep(t, f, out)
+	page, err := Lines([]Answer{f.answer(0, "ben", "Vague"), f.answer(1, "ben", "No Error"), f.answer(0, "carl", "Vague")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(f.Dir, AnswersDir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, AnswersDir, "x.jsonl"), page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.Unmerged(e), map[string]int{"ben": 1, "carl": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Worked out by hand for the items 1 and 2, which both decided. Vague: (yes, yes), (no, yes). n = 4, of which yes 3:
 // observed disagreement 2 of 4 values, expected 2·3·1 ÷ 3 = 2 of 4: α = 0. κ: same 1/2, chance 1/2·1 + 1/2·0 = 1/2: 0.
 // Sets overlap 1 and 0.
