@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -58,4 +59,18 @@ func exact(text string) bool {
 	a, okA := new(big.Rat).SetString(text)
 	b, okB := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
 	return okA && okB && a.Cmp(b) == 0
+}
+
+// readRejection makes a fault of what a server puts in the place of a line that was no row (package service).
+func (rec *record) readRejection() {
+	if len(rec.columns) != 3 {
+		return
+	}
+	said := map[string]string{}
+	for _, c := range rec.columns {
+		said[c.name] = PlainText(c.value)
+	}
+	if reason, ok := said["reason"]; ok && said["status"] == "rejected" && said["line"] != "" {
+		rec.err, rec.columns = fmt.Errorf("line %s was rejected by erreval serve: %s", said["line"], reason), nil
+	}
 }

@@ -270,6 +270,7 @@ func (r *Reader) read() (*Row, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	rec.readRejection()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.file, err)
 	}

@@ -445,3 +445,16 @@ func TestSeparatorLine(t *testing.T) {
 		}
 	}
 }
+
+// TestRejections: what a server says of a line that was no row is a fault, and tells nothing of the file's columns.
+func TestRejections(t *testing.T) {
+	const text = `{"status":"rejected","line":1,"reason":"no JSON"}` + "\n" + `{"Question":"Who?","context":"P","answer":"x"}`
+	r := NewReader(strings.NewReader(text), "in.jsonl", Options{Taxonomy: questions(t)})
+	if _, err := r.Read(); err == nil || !strings.HasSuffix(err.Error(), "line 1 was rejected by erreval serve: no JSON") {
+		t.Error(err)
+	}
+	row, err := r.Read()
+	if err != nil || row.Values[0] != "Who?" || strings.Contains(strings.Join(r.Notes(), "|"), "no column") {
+		t.Errorf("%+v, %v, notes %q", row, err, r.Notes())
+	}
+}

@@ -525,3 +525,34 @@ func TestWorkbookBomb(t *testing.T) {
 		t.Errorf("%d MiB were allocated", n)
 	}
 }
+
+// TestTwoWaysOfLabels: a table with a list of labels and a column for each says two things. Text with tabs is a table.
+func TestTwoWaysOfLabels(t *testing.T) {
+	f := batches(t)[0]
+	all := sayings(f)
+	_, data := fillers[CSV](t, f, export(t, f, CSV, Options{}), all)
+	records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tabs bytes.Buffer
+	w := csv.NewWriter(&tabs)
+	w.Comma = '\t'
+	if err := w.WriteAll(records); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(write(t, "review.txt", tabs.Bytes()), f, "anna"); err != nil || len(got) == 0 {
+		t.Errorf("%d answers, %v", len(got), err)
+	}
+	for i, record := range records {
+		records[i] = append(record, []string{"Vague", "yes"}[min(i, 1)])
+	}
+	var both bytes.Buffer
+	if err := csv.NewWriter(&both).WriteAll(records); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Read(write(t, "review.csv", both.Bytes()), f, "anna")
+	if err == nil || !strings.Contains(err.Error(), `there are a column "labels" and columns of single labels`) {
+		t.Error(err)
+	}
+}

@@ -76,7 +76,10 @@ func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, erro
 		path = records
 	}
 	format, _ := dataset.FormatOf(path)
-	var o dataset.Options
+	if strings.EqualFold(filepath.Ext(path), ".txt") { // what Excel calls text with tabs
+		format = dataset.Format{Name: dataset.TSV}
+	}
+	o := dataset.Options{Format: format}
 	var err error
 	if format.Name == dataset.XLSX {
 		o.Sheet, err = sheetOf(path, layoutOf(f).item)

@@ -58,6 +58,11 @@ func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
 		}
 	}
 	if raw, ok := row.Get(r.l.labels); ok {
+		if i := slices.IndexFunc(r.l.types, func(name string) bool { return slices.Contains(r.header, name) }); i >= 0 {
+			return &review.Fault{Place: review.Place{File: r.file},
+				Reason: fmt.Sprintf("there are a column %q and columns of single labels, such as %q: delete or rename the one "+
+					"that was not exported", r.l.labels, r.l.types[i])}
+		}
 		v.column = r.l.labels
 		v.labels, err = labelList(raw)
 		if v.skipped && len(v.labels) == 0 {
