@@ -97,6 +97,11 @@ func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review,
 	if err != nil {
 		return nil, err
 	}
+	for _, a := range earlier.Answers {
+		if !conflicts && !a.Resolves && strings.EqualFold(a.Reviewer, reviewer) {
+			r.Merged = append(r.Merged, a)
+		}
+	}
 	earlier.Open -= len(earlier.Conflicts)
 	earlier.Conflicts, err = w.undecided(f.ID, earlier.Conflicts)
 	earlier.Open += len(earlier.Conflicts)

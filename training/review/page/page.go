@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/erreval/erreval/internal/loopback"
@@ -28,6 +29,7 @@ type Review struct {
 	Reviewer          string           // see review.CheckReviewer
 	ShowLabels        bool             // the proposed labels
 	ShowProbabilities bool             // the probability of each label
+	Merged            []review.Answer  // the reviewer's answers that a merge used, such as those of a workbook
 	Next              string           // the command that comes after the review
 	Now               func() time.Time // nil is time.Now
 }
@@ -64,9 +66,20 @@ func (p *Page) Address() string { return p.guard.Address() }
 // Close ends the use of the file of answers.
 func (p *Page) Close() error { return p.log.Close() }
 
+// answers are those that count: what was said here goes before what a merge used.
+func (p *Page) answers() []review.Answer {
+	all := p.log.Answers()
+	for _, a := range p.review.Merged {
+		if !slices.ContainsFunc(all, func(here review.Answer) bool { return here.ItemID == a.ItemID }) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // Progress counts the items with labels, those that were skipped, and all.
 func (p *Page) Progress() (answered, skipped, total int) {
-	for _, a := range p.log.Answers() {
+	for _, a := range p.answers() {
 		if a.Skipped {
 			skipped++
 		} else {

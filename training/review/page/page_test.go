@@ -406,6 +406,20 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestMerged: what a merge used of the reviewer, as of a workbook, is answered; what is said here goes before it.
+func TestMerged(t *testing.T) {
+	p := newPage(t, Review{Merged: []review.Answer{{ItemID: "B001-0001", Reviewer: "anna", Labels: []string{"Off Topic"}},
+		{ItemID: "B001-0003", Reviewer: "anna", Skipped: true}}})
+	if answered, skipped, _ := p.Progress(); answered != 1 || skipped != 1 {
+		t.Errorf("%d answered, %d skipped", answered, skipped)
+	}
+	ask(p, "POST", "/answer", vague, nil)
+	_, body := ask(p, "GET", "/batch", "", nil)
+	if strings.Count(body, `"answer":{"item_id"`) != 2 || !strings.Contains(body, `"answer":`+vague) {
+		t.Errorf("the page gets %s", body)
+	}
+}
+
 // TestNotWritten: a disk that takes nothing is said, and the answer does not count.
 func TestNotWritten(t *testing.T) {
 	p := newPage(t, Review{})

@@ -114,7 +114,7 @@ func (p *Page) show(i int) shownItem {
 // given are the answers that count, by item.
 func (p *Page) given() map[string]*given {
 	m := map[string]*given{}
-	for _, a := range p.log.Answers() {
+	for _, a := range p.answers() {
 		m[a.ItemID] = givenOf(&a)
 	}
 	return m
