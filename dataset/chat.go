@@ -141,8 +141,8 @@ type conversation struct {
 	last  int // the last turn of the assistant; -1 is none
 }
 
-// chatAs is a chat field that a field stands for: one that the user names a column for may be of a conversation whatever
-// its name, the judged one as the response, any other as what it answers.
+// chatAs is a chat field that a field stands for: one that the user names a column for may be of a conversation
+// whatever its name, the judged one as the response, any other as what it answers.
 func (r *Reader) chatAs(field string) string {
 	response, input := isChatField(field)
 	switch named := r.opt.Map[field] + r.opt.Recorded[field]; {

@@ -231,7 +231,8 @@ func TestChatOfOwnFields(t *testing.T) {
 		o.Taxonomy = own
 		r := NewReader(strings.NewReader(line), "in.jsonl", o)
 		row, err := r.Read()
-		if err != nil || strings.Join(row.Values, "|") != "Hello!|Hello.\n\nThe whole conversation:\nsystem: Be kind.\nuser: Hello." {
+		const want = "Hello!|Hello.\n\nThe whole conversation:\nsystem: Be kind.\nuser: Hello."
+		if err != nil || strings.Join(row.Values, "|") != want {
 			t.Errorf("%+v: %+v, %v", o, row, err)
 		}
 		if notes := strings.Join(r.Notes(), "|"); strings.Contains(notes, "another field") {

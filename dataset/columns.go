@@ -173,7 +173,8 @@ func (r *Reader) guessColumns(rec record) error {
 	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header, taken: map[string]bool{}}
 	for _, field := range slices.Sorted(maps.Keys(r.opt.Map)) {
 		column := r.opt.Map[field]
-		if response, input := isChatField(r.chatAs(field)); e.taken[column] && !response && !input { // a conversation has several
+		// a conversation has several
+		if response, input := isChatField(r.chatAs(field)); e.taken[column] && !response && !input {
 			r.said = append(r.said, fmt.Sprintf("%q is the %s and another field too", column, field))
 		}
 		e.taken[column] = true

@@ -249,7 +249,7 @@ func newReader(in records, file string, o Options) *Reader {
 // Read implements Source. A *ColumnsError is final.
 func (r *Reader) Read() (*Row, error) {
 	for {
-		if row, err := r.read(); err != errUnwanted {
+		if row, err := r.read(); !errors.Is(err, errUnwanted) {
 			return row, err
 		}
 	}

@@ -94,8 +94,8 @@ type goldTexts struct {
 }
 
 // GoldForm is what a file of gold labels looks like.
-const GoldForm = "a row's labels stand in one column (--gold-labels COLUMN), their names joined by \"; \"; of several " +
-	"people, --where COLUMN=VALUE chooses one"
+const GoldForm = "a row's labels stand in one column (--gold-labels COLUMN), their names joined by \"; \"; of " +
+	"several people, --where COLUMN=VALUE chooses one"
 
 func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	row, err := g.readRow(r, o)

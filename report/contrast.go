@@ -199,7 +199,8 @@ func (s *Stats) contrastSection() Section {
 	}
 	leftOut := false
 	for _, d := range s.Differences {
-		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled() || d.isAgainst()) { // the last sentence says the first
+		// the last sentence says rows without an error
+		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled() || d.isAgainst()) {
 			continue
 		}
 		name, text, interval := s.contrastTexts(&d)
@@ -219,8 +220,8 @@ func (s *Stats) contrastSection() Section {
 		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
 	}
 	if leftOut {
-		out.Notes = append(out.Notes, "pairs are rows for the same input, for rows without error judged for the same errors; "+
-			"others are left out")
+		out.Notes = append(out.Notes, "pairs are rows for the same input, for rows without error judged for the same "+
+			"errors; others are left out")
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

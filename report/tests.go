@@ -41,9 +41,9 @@ type output struct {
 	left   string // the errors that it was not judged for
 }
 
-// inputKey says what a row was written for. Several rows of a system for one input are compared with the rows of others
-// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts do
-// not matter.
+// inputKey says what a row was written for. Several rows of a system for one input are compared with those of others
+// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts
+// do not matter.
 type inputKey struct {
 	item, part groupHash
 	nth        int

@@ -172,7 +172,8 @@ func (j *Joined) idOf(row *dataset.Row) string {
 	return dataset.PlainText(raw)
 }
 
-// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none. form is Rows.JoinedForm.
+// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none. form is
+// Rows.JoinedForm.
 func checkJoinedID(row *dataset.Row, id string, other int, form string) error {
 	switch {
 	case id == "":

@@ -15,15 +15,16 @@ import (
 type Rows struct {
 	Files             *Files
 	Taxonomy          *taxonomy.Taxonomy
-	RecordedID        []string                // columns of the id in files whose records name none, where Reading names none either
-	Joined            *Joined                 // columns of another file that rows get, or nil
-	runrecord.Reading                         // with the limit of each file
-	CopiesSaid        bool                    // as in dataset.Options
-	RepeatedIDs       bool                    // as there
-	Wanted            func(*dataset.Row) bool // as there
+	RecordedID        []string // columns of the id in files whose records name none, where Reading names none either
+	Joined            *Joined  // columns of another file that rows get, or nil
+	runrecord.Reading          // with the limit of each file
+	CopiesSaid        bool     // as in dataset.Options
+	RepeatedIDs       bool     // as there
 	// of the file that ReadJoined reads: only rows with these values, in those of the columns that it has
 	JoinedWhere map[string]string
-	JoinedForm  string // of that file, said where it lacks a column or has an id twice; "" says what ratings look like
+	// of that file, said where it lacks a column or has an id twice; "" is that of ratings
+	JoinedForm string
+	Wanted     func(*dataset.Row) bool // as in dataset.Options
 }
 
 func (in *Rows) options() dataset.Options {

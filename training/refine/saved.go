@@ -54,3 +54,17 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 	}
 	return err
 }
+
+// unmerged counts the answers on the page of a merged batch that no merge used. What cannot be read is a fault of the
+// next merge.
+func (w *Workspace) unmerged(batch string) map[string]int {
+	f, err := w.OpenBatch(batch)
+	if err != nil {
+		return nil
+	}
+	earlier, err := f.Earlier()
+	if err != nil {
+		return nil
+	}
+	return f.Unmerged(earlier)
+}

@@ -246,20 +246,6 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 	return b, errors.Join(err, exportErr)
 }
 
-// unmerged counts the answers on the page of a merged batch that no merge used. What cannot be read is a fault of the
-// next merge.
-func (w *Workspace) unmerged(batch string) map[string]int {
-	f, err := w.OpenBatch(batch)
-	if err != nil {
-		return nil
-	}
-	earlier, err := f.Earlier()
-	if err != nil {
-		return nil
-	}
-	return f.Unmerged(earlier)
-}
-
 func (w *Workspace) lookAtIterations(s *Status) error {
 	all, current, err := w.allMetrics()
 	for _, m := range all {

@@ -190,3 +190,19 @@ func (f *Frozen) likely(id string) string {
 	}
 	return ""
 }
+
+// Unmerged counts the answers on the review page, by reviewer, that no merge used.
+func (f *Frozen) Unmerged(e *Earlier) map[string]int {
+	stored, last := e.stored(), map[answerKey]*Answer{}
+	all, _ := f.Answers() // a line that cannot be read is a fault of the next merge
+	for i := range all {
+		last[keyOf(&all[i])] = &all[i]
+	}
+	n := map[string]int{}
+	for k, a := range last {
+		if old := stored[k]; !k.resolves && (old == nil || !old.same(a)) {
+			n[k.reviewer]++
+		}
+	}
+	return n
+}

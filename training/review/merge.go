@@ -228,7 +228,7 @@ func (g *gathered) sorted() []Answer {
 	return all
 }
 
-// byItem are the answers by item. What a reviewer said of a row the second time counts where the first was not answered.
+// byItem are the answers by item. What a reviewer said of a row the second time counts where the first was left open.
 func (g *gathered) byItem() map[string][]Answer {
 	m := map[string][]Answer{}
 	for _, a := range g.sorted() {
@@ -249,22 +249,6 @@ func (g *gathered) byItem() map[string][]Answer {
 		}
 	}
 	return m
-}
-
-// Unmerged counts the answers on the review page, by reviewer, that no merge used.
-func (f *Frozen) Unmerged(e *Earlier) map[string]int {
-	stored, last := e.stored(), map[answerKey]*Answer{}
-	all, _ := f.Answers() // a line that cannot be read is a fault of the next merge
-	for i := range all {
-		last[keyOf(&all[i])] = &all[i]
-	}
-	n := map[string]int{}
-	for k, a := range last {
-		if old := stored[k]; !k.resolves && (old == nil || !old.same(a)) {
-			n[k.reviewer]++
-		}
-	}
-	return n
 }
 
 // decide finds an item's labels, or says why there are none.

@@ -180,7 +180,7 @@ func TestSummaries(t *testing.T) {
 
 // TestResultOfFewDecided: four pairs with a winner are no evidence, however many ties stand beside them.
 func TestResultOfFewDecided(t *testing.T) {
-	for won, said := range map[int]string{4: "as so few pairs have a winner, that is not sure", 12: "surely more than half"} {
+	for won, said := range map[int]string{4: "so few pairs have a winner, that is not sure", 12: "surely more than half"} {
 		rate := report.Figure{Value: 0.53, Low: 0.505, High: 0.57}
 		c := &Comparison{Board: &leaderboard.Board{Tables: []leaderboard.Table{{Type: verdicts.Overall,
 			Verdicts: map[string]int{verdicts.A: won, verdicts.BothGood: 56}, Rows: []leaderboard.Row{
