@@ -171,15 +171,17 @@ func (p *Pairing) Match() *Pairs {
 		if p.group >= 0 {
 			try(a.groups, b.groups, []string{p.names[p.group]}, false)
 		}
+		for _, by := range [][]string{withSystem(p.groupNames()...), p.groupNames()} { // several rows of each, all changed
+			none := &Pairs{Of: slices.Repeat([]int{-1}, b.rows), Same: make([]bool, b.rows), By: by, FewIDs: fewIDs, Mixed: mixed}
+			if few := float64(best) <= FewUnpaired*float64(min(a.rows, b.rows)); !few || p.group < 0 {
+				break
+			}
+			if p.pairRest(none); none.Both > best {
+				pairs, best = none, none.Both
+			}
+		}
 	}
-	switch {
-	case slices.Equal(pairs.By, []string{ColumnID}):
-		p.pairRest(pairs, join(a.id, a.groups), join(b.id, b.groups))
-	case slices.Contains(pairs.By, ColumnSystem):
-		p.pairRest(pairs, join(a.groups, a.system), join(b.groups, b.system))
-	default:
-		p.pairRest(pairs, a.groups, b.groups)
-	}
+	p.pairRest(pairs)
 	if !p.isEnough(pairs.Both - pairs.InOrder) {
 		pairs.Would = p.wouldPair()
 	}
@@ -194,6 +196,22 @@ func (p *Pairing) countOther(pairs *Pairs) {
 			pairs.Other++
 		}
 	}
+}
+
+// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner: their key is no name of
+// theirs, as the number of a line is none.
+func (p *Pairing) countStrange(pairs *Pairs) (n int) {
+	a, b := p.sides[0].groups, p.sides[1].groups
+	has := map[uint64]bool{}
+	for _, group := range a {
+		has[group] = group != 0
+	}
+	for j, i := range pairs.Of {
+		if i >= 0 && a[i] != b[j] && has[b[j]] {
+			n++
+		}
+	}
+	return n
 }
 
 // isEnough tells whether so many pairs leave few rows of either file without a partner.
@@ -263,9 +281,24 @@ func (p *Pairing) match(keyA, keyB []uint64, by []string, inOrder bool) *Pairs {
 	return pairs
 }
 
-// pairRest pairs what is left of a key: rows of the same judged text, then as many of A as of B, in order.
-func (p *Pairing) pairRest(pairs *Pairs, keyA, keyB []uint64) {
+// groupNames is the group field; nil if there is none.
+func (p *Pairing) groupNames() []string {
+	if p.group < 0 {
+		return nil
+	}
+	return []string{p.names[p.group]}
+}
+
+// pairRest pairs what is left of a group: rows of the same judged text, then as many of A as of B, in order.
+func (p *Pairing) pairRest(pairs *Pairs) {
 	a, b := &p.sides[0], &p.sides[1]
+	keyA, keyB := a.groups, b.groups
+	switch {
+	case slices.Equal(pairs.By, []string{ColumnID}):
+		keyA, keyB = join(a.id, a.groups), join(b.id, b.groups)
+	case slices.Contains(pairs.By, ColumnSystem):
+		keyA, keyB = join(a.groups, a.system), join(b.groups, b.system)
+	}
 	used := make([]bool, len(keyA))
 	for _, i := range pairs.Of {
 		if i >= 0 {
@@ -312,7 +345,11 @@ func (p *Pairing) wouldPair() []string {
 	}
 	pairs := func(names ...string) bool {
 		keyA, keyB := a.key(names), b.key(names)
-		return mostlyDistinct(keyA) && mostlyDistinct(keyB) && p.isEnough(p.match(keyA, keyB, names, false).Both)
+		if !mostlyDistinct(keyA) || !mostlyDistinct(keyB) {
+			return false
+		}
+		pairs := p.match(keyA, keyB, names, false)
+		return p.isEnough(pairs.Both - p.countStrange(pairs))
 	}
 	for _, name := range columns {
 		if pairs(name) {
@@ -328,45 +365,4 @@ func (p *Pairing) wouldPair() []string {
 		}
 	}
 	return nil
-}
-
-// key joins the values of columns for each row; 0 where one has none.
-func (s *pairSide) key(names []string) []uint64 {
-	key := make([]uint64, s.rows)
-	for n, name := range names {
-		values := s.values[name]
-		values = append(values, make([]uint64, s.rows-len(values))...)
-		if n == 0 {
-			copy(key, values)
-			continue
-		}
-		key = join(key, values)
-	}
-	return key
-}
-
-// join makes one key of two; 0 where one of them is.
-func join(one, other []uint64) []uint64 {
-	key := make([]uint64, len(one))
-	for i := range key {
-		if one[i] != 0 && other[i] != 0 {
-			key[i] = (one[i]*0x9e3779b97f4a7c15 ^ other[i]) | 1
-		}
-	}
-	return key
-}
-
-// mostlyDistinct tells whether few rows lack a key or have that of a row before them.
-func mostlyDistinct(key []uint64) bool {
-	few := int(FewUnpaired * float64(len(key)))
-	seen := map[uint64]bool{0: true}
-	for _, k := range key {
-		if seen[k] {
-			if few--; few < 0 {
-				return false
-			}
-		}
-		seen[k] = true
-	}
-	return true
 }

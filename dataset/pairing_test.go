@@ -84,6 +84,8 @@ func TestPairing(t *testing.T) {
 		"another input of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "s", "x", "o", "r3"}},
 			[]texts{{"", "s", "x", "q", "r4"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "p", "r1"}}, []int{1, 2, 0},
 			"[input reference system]", nil},
+		"all changed of groups of two": {[]texts{{"1", "s", "x", "p", "r1"}, {"2", "s", "x", "q", "r2"}},
+			[]texts{{"3", "s", "x", "o", "r3"}, {"4", "s", "x", "u", "r4"}}, []int{0, 1}, "[input system]", nil},
 		"not of more of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}},
 			[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "v", "r6"}}, []int{0, -1, -1},
 			"[input reference system]", nil},
