@@ -241,7 +241,7 @@ func (s *sheet) next() (record, error) {
 		case named:
 			values[i] = c.Value
 			if name := s.flat.names[i]; c.Shown && c.Value != nil && s.shown[name] == "" {
-				s.shown[name] = fmt.Sprintf("the cell %s is a date or a percentage, and is read as %s",
+				s.shown[name] = fmt.Sprintf("Excel shows the cell %s as its number format says, and it is read as %s",
 					xlsx.CellName(c.Column, row.number), c.Value)
 			}
 			s.merged += min(c.Merged, 1)

@@ -282,7 +282,7 @@ func unevenText(errors string) string {
 func (s *Stats) sureText(d *Contrast) string {
 	text := "p " + d.PHolm.Text(InP)
 	if d.apart {
-		text += "; most inputs differ"
+		text += "; rows are not paired"
 	}
 	if len(s.Systems) < 3 || s.columns[d.column].kind == kindScore {
 		return text

@@ -154,18 +154,19 @@ type value struct {
 // Tally counts rows for Stats. Its memory grows with the groups times systems, and with the rows up to mostPaired; with
 // StatsOptions.Tests with all rows.
 type Tally struct {
-	rows    Tagged
-	o       StatsOptions
-	scheme  scheme
-	stats   Stats
-	named   bool   // a row named its system, though no column was asked for
-	namedIn string // the last file of which a row names its system
-	hints   Hints
-	systems map[string]int
-	at      map[[2]string]int // column by kind and name, of an issue by its id
-	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
-	outputs []*output         // for tests
-	texts   map[string]bool   // by system, of the first mostPaired rows that name one
+	rows     Tagged
+	o        StatsOptions
+	scheme   scheme
+	stats    Stats
+	named    bool   // a row named its system, though no column was asked for
+	namedIn  string // the last file of which a row names its system
+	hints    Hints
+	systems  map[string]int
+	at       map[[2]string]int // column by kind and name, of an issue by its id
+	sums     *sums             // by group and system; of each column the number of rows known, and the sum of their values
+	outputs  []*output         // for tests
+	bySystem [][]*output       // the same, by system
+	texts    map[string]bool   // by system, of the first mostPaired rows that name one
 }
 
 // NewTally starts counting.

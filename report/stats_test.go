@@ -192,7 +192,7 @@ The best system of a column minus the second best, in points
 Vague: good minus middle       -50.0  -65.4 … -32.0        <0.001
 
 good has most rows without error, 100 % (90.7 to 100.0), surely more than middle by the model's labels (+50.0 points, ` +
-		`+32.0 … +65.4; p <0.001; most inputs differ); in all rows the commonest error is Vague, 48.0 %.
+		`+32.0 … +65.4; p <0.001; rows are not paired); in all rows the commonest error is Vague, 48.0 %.
 `
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at the end%s", text, want)
@@ -313,12 +313,11 @@ a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
 * p below 0.05 by Holm's correction for 2 rows; rows without issue by themselves
-pairs are rows for the same input, for rows without error judged for the same errors; others are left out
-                        difference    95 % interval  p, corrected
-fluency (1 pair)             +2.00                –             –
-without issue (1 pair)      +100.0  -100.0 … +100.0         1.000
-It is vague. (1 pair)       -100.0  -100.0 … +100.0         1.000
-y (1 pair)                    +0.0  -100.0 … +100.0         1.000
+               difference  95 % interval  p, corrected
+fluency             +1.00              –             –
+without issue       +66.7  -51.1 … +98.9         1.000
+It is vague.        -66.7  -98.9 … +51.1         1.000
+y                   -33.3  -95.6 … +71.7         1.000
 
 b has the highest mean of fluency, 3.00, not surely more than a.
 `

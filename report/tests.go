@@ -36,6 +36,7 @@ type output struct {
 	id     groupHash
 	input  inputKey
 	alone  bool // its system has no other row for the item
+	rows   int  // of its system for the input
 	system int
 	values []value
 	left   string // the errors that it was not judged for
@@ -71,6 +72,7 @@ func (t *Tally) pairOutputs() {
 		system int
 	}
 	rows, inputs := map[key]int{}, map[inputKey][]*output{}
+	t.bySystem = make([][]*output, len(t.stats.Systems))
 	for _, o := range t.outputs {
 		rows[key{o.input.item, o.system}]++
 		inputs[o.input] = append(inputs[o.input], o)
@@ -82,6 +84,9 @@ func (t *Tally) pairOutputs() {
 		number(outputs)
 	}
 	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+	for _, o := range t.outputs {
+		t.bySystem[o.system] = append(t.bySystem[o.system], o)
+	}
 }
 
 // number numbers each system's rows for one input: as one that has the same id in a system before it, else with what
@@ -96,6 +101,7 @@ func number(outputs []*output) {
 		}
 		taken, left := map[int]bool{}, []*output{}
 		for _, o := range outputs[:end] {
+			o.rows = end
 			nth, ok := known[o.id]
 			if !ok || taken[nth] {
 				left = append(left, o)
@@ -120,16 +126,13 @@ func number(outputs []*output) {
 // outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.
 func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
 	by = map[inputKey]*output{}
-	for _, o := range t.outputs {
-		if o.system != system {
-			continue
-		}
-		rows, by[o.input] = append(rows, o), o
+	for _, o := range t.bySystem[system] {
+		by[o.input] = o
 		if o.alone {
 			by[inputKey{item: o.input.item}] = o
 		}
 	}
-	return rows, by
+	return t.bySystem[system], by
 }
 
 // change sums up, in a column, the values of a system minus those of another one for the same inputs.
@@ -154,8 +157,8 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 		if o.alone {
 			partner = cmp.Or(other[inputKey{item: o.input.item}], partner)
 		}
-		if partner == nil {
-			continue
+		if partner == nil || o.id != partner.id && o.rows != partner.rows && !(o.alone && partner.alone) {
+			continue // of more rows for an input than the other has, chance would choose
 		}
 		if o.group != group {
 			endGroup()
@@ -231,20 +234,33 @@ func (t *Tally) test() error {
 	return nil
 }
 
-// pairBest compares, in the place of their shares, the rows of the best and the second best system of each column.
+// pairBest compares, in the place of their shares, the rows of the best and the second best system of each column. Where
+// another one is surely better than the best by rows for the same input, it stands in the place of the second best.
 func (t *Tally) pairBest() {
 	s, pairs := &t.stats, map[[2]int][]change{}
-	columns := s.shown()
+	columns, systems := s.shown(), s.compared()
+	in := func(column, system, than int) Contrast {
+		of := [2]int{system, than}
+		if pairs[of] == nil {
+			rows, _ := t.outputsOf(system)
+			_, other := t.outputsOf(than)
+			pairs[of] = t.changes(rows, other, columns)
+		}
+		d := s.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
+		d.PHolm, d.apart = d.P, !d.Paired
+		return d
+	}
 	for i := range s.Differences {
 		d := &s.Differences[i]
-		of := [2]int{d.system, d.than}
-		if pairs[of] == nil {
-			rows, _ := t.outputsOf(d.system)
-			_, than := t.outputsOf(d.than)
-			pairs[of] = t.changes(rows, than, columns)
+		*d = in(d.column, d.system, d.than)
+		for _, other := range systems {
+			if len(systems) > MostTested || other == d.system || len(systems) < 3 {
+				continue
+			}
+			if one := in(d.column, d.system, other); one.isAgainst() && one.isSettled() && !(d.isAgainst() && d.P <= one.P) {
+				*d = one
+			}
 		}
-		*d = s.testIn(d.column, d.system, d.than, &pairs[of][slices.Index(columns, d.column)]).Contrast
-		d.PHolm, d.apart = d.P, !d.Paired
 	}
 	correct(s.others())
 }

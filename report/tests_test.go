@@ -252,7 +252,7 @@ func TestSilentSystem(t *testing.T) {
 		return fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
 			`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":[%q]}}`, system, g, label)
 	}
-	for shift, said := range map[int]string{0: "not surely more than a (p 1.000)", 45: "; most inputs differ)"} {
+	for shift, said := range map[int]string{0: "not surely more than a (p 1.000)", 45: "; rows are not paired)"} {
 		var lines []string
 		for g := range 60 {
 			label := "No Error"
@@ -275,5 +275,49 @@ func TestSilentSystem(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 		}
+	}
+}
+
+// TestOrderDecidesNothing: a has three rows for each input, of which one has an error, and b one: the order of the rows
+// does not pair those that suit a system.
+func TestOrderDecidesNothing(t *testing.T) {
+	row := func(system string, g, k int, label string) string {
+		return fmt.Sprintf(`{"id":"%s%d-%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+			`"diagnosis":{"labels":[%[4]q]}}`, system, g, k, label)
+	}
+	var lines []string
+	for g := range 30 {
+		lines = append(lines, row("a", g, 0, "No Error"), row("a", g, 1, "No Error"), row("a", g, 2, "Vague"),
+			row("b", g, 0, []string{"No Error", "No Error", "Vague"}[g%3]))
+	}
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Differences[0]; d.Paired || d.Value != 0 || d.isSettled() {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestThirdIsBetter: a has rows for the 50 easy inputs alone, where c is better; of all rows it has the most without
+// error, and b, which is worse, is the second best by these.
+func TestThirdIsBetter(t *testing.T) {
+	var lines []string
+	for g := range 100 {
+		for system, clean := range map[string]bool{"a": g < 42, "b": g%10 < 6 || g%20 == 7, "c": g < 60} {
+			if label := map[bool]string{true: "No Error", false: "Vague"}[clean]; system != "a" || g < 50 {
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+					`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":[%[3]q]}}`, system, g, label))
+			}
+		}
+	}
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "a has most rows without error, 84.0 % (71.0 to 91.9), but of rows for the same input, judged for the " +
+		"same errors, c has more (-16.0 points"
+	if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*84") {
+		t.Error(text)
 	}
 }

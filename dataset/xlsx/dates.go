@@ -11,7 +11,45 @@ import (
 // quotedFormat is what stands in a number format without meaning: texts, colours, escaped characters.
 var quotedFormat = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\\.|_.|\*.`)
 
-// readStyles finds the cell styles whose numbers are dates, and those that show percentages.
+// form is how a style shows numbers that are no dates.
+type form int
+
+const (
+	plainForm   form = iota // as they are read
+	groupedForm             // with marks between thousands
+	otherForm               // as percentages, with a currency or a unit, with so many decimals
+)
+
+var (
+	plainFormat   = regexp.MustCompile(`^(general|@|[0#?]*)$`)
+	groupedFormat = regexp.MustCompile(`^[0#?]+(,[0#?]+)+$`)
+)
+
+// formOf is that of a number format in lower case, by its part for positive numbers.
+func formOf(code string) form {
+	code, _, _ = strings.Cut(code, ";")
+	switch {
+	case plainFormat.MatchString(code):
+		return plainForm
+	case groupedFormat.MatchString(code):
+		return groupedForm
+	}
+	return otherForm
+}
+
+// isShown tells whether Excel shows a number otherwise than it is read.
+func (b *workbook) isShown(c *rawCell) bool {
+	switch b.formats[c.style] {
+	case groupedForm:
+		whole, _, _ := strings.Cut(strings.TrimPrefix(c.text.String(), "-"), ".")
+		return len(whole) > len("999")
+	case otherForm:
+		return true
+	}
+	return b.dates[c.style]
+}
+
+// readStyles finds the cell styles whose numbers are dates, and how the others show them.
 func (b *workbook) readStyles() error {
 	if b.findPart("xl/styles.xml") == nil {
 		return nil
@@ -28,16 +66,21 @@ func (b *workbook) readStyles() error {
 	if err := b.decode("xl/styles.xml", maxPart, &styles); err != nil {
 		return err
 	}
-	date, percent := map[int]bool{}, map[int]bool{9: true, 10: true}
+	date, forms := map[int]bool{}, map[int]form{3: groupedForm}
+	for _, id := range []int{2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 37, 38, 39, 40, 41, 42, 43, 44, 48} {
+		forms[id] = otherForm
+	}
 	for _, id := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} { // ECMA-376, part 1, 18.8.30
 		date[id] = true
 	}
 	for _, f := range styles.Formats {
 		code := quotedFormat.ReplaceAllString(strings.ToLower(f.Code), "")
-		date[f.ID], percent[f.ID] = strings.ContainsAny(code, "ymdhs"), strings.Contains(code, "%")
+		if date[f.ID] = code != "general" && strings.ContainsAny(code, "ymdhs"); !date[f.ID] {
+			forms[f.ID] = formOf(strings.ToLower(f.Code))
+		}
 	}
 	for i, c := range styles.Cells {
-		b.dates[i], b.percents[i] = date[c.Format], percent[c.Format]
+		b.dates[i], b.formats[i] = date[c.Format], forms[c.Format]
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Cell struct {
 	Column int   // from 0
 	Value  any   // a string, a json.RawMessage with a number or true or false; nil for an empty cell and where Err is set
 	Err    error // why the cell cannot be read
-	Shown  bool  // Excel shows Value otherwise: as a date, or a percentage
+	Shown  bool  // Excel shows Value otherwise: as a date or a percentage, with a unit, with marks between thousands
 	Merged int   // row of the cell that this one has Value and Err of, as both are merged; 0: they are its own
 }
 
@@ -259,7 +259,7 @@ func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 			}
 			filled = filled || c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
 			number := c.kind == "" || c.kind == "n"
-			cell := Cell{Column: column, Shown: number && (s.book.dates[c.style] || s.book.percents[c.style])}
+			cell := Cell{Column: column, Shown: number && s.book.isShown(c)}
 			if value, err := s.cellValue(c); err != nil {
 				cell.Err = err
 			} else {

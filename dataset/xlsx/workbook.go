@@ -15,15 +15,15 @@ import (
 
 // workbook is an opened .xlsx file.
 type workbook struct {
-	zip      *zip.Reader
-	names    []string // of the sheets, in order
-	parts    []string // their files
-	hidden   []bool   // whether each is hidden
-	texts    *textStore
-	dates    map[int]bool // styles of dates
-	percents map[int]bool // styles of percentages
-	d1904    bool
-	said     []string
+	zip     *zip.Reader
+	names   []string // of the sheets, in order
+	parts   []string // their files
+	hidden  []bool   // whether each is hidden
+	texts   *textStore
+	dates   map[int]bool // styles of dates
+	formats map[int]form // of other styles
+	d1904   bool
+	said    []string
 }
 
 // What is held in memory: at most maxPart bytes of a part. Of the list of sheets it is less, as each takes more in
@@ -42,7 +42,7 @@ func openWorkbook(r io.ReaderAt, size int64, tempDir string, limit int) (*workbo
 	if err := checkParts(z); err != nil {
 		return nil, err
 	}
-	b := &workbook{zip: z, dates: map[int]bool{}, percents: map[int]bool{}}
+	b := &workbook{zip: z, dates: map[int]bool{}, formats: map[int]form{}}
 	if err := errors.Join(b.readSheets(), b.readStyles()); err != nil {
 		return nil, err
 	}

@@ -7,15 +7,23 @@ import (
 	"strings"
 )
 
-// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key the first
-// goes with the first, and so on. Keys are below twice the number of rows.
+// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key, as many on
+// either side, the first goes with the first, and so on: of more on one side, chance would choose. Keys are below twice
+// the number of rows.
 func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
+	more := make([]int, 2*len(keys)) // rows of A less those of B
+	for _, n := range a {
+		more[keys[n]]++
+	}
+	for _, n := range b {
+		more[keys[n]]--
+	}
 	first, next := make([]int, 2*len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
 	for _, n := range slices.Backward(b) {
 		next[n], first[keys[n]] = first[keys[n]], n+1
 	}
 	for _, n := range a {
-		if m := first[keys[n]] - 1; m >= 0 {
+		if m := first[keys[n]] - 1; m >= 0 && more[keys[n]] == 0 {
 			pairs, first[keys[n]] = append(pairs, [2]int{n, m}), next[m]
 		}
 	}

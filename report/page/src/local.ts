@@ -179,7 +179,10 @@ export class LocalSource implements Source {
     const alone = (r: number) => q.a.facet === "system" && inA.get(group[r]!) === 1 && inB.get(group[r]!) === 1; // whatever others have there
     const keyOf = (r: number) => (byID ? id[r]! : alone(r) ? `group ${group[r]}` : input[r]!);
     const waiting = new Map<string | number, number[]>();
+    const more = new Map<string | number, number>(); // rows of A less those of B: where they are not as many, chance would choose
+    for (const r of a) more.set(keyOf(r), (more.get(keyOf(r)) ?? 0) + 1);
     for (const r of b) {
+      more.set(keyOf(r), (more.get(keyOf(r)) ?? 0) - 1);
       const list = waiting.get(keyOf(r));
       if (list) list.push(r);
       else waiting.set(keyOf(r), [r]);
@@ -191,7 +194,7 @@ export class LocalSource implements Source {
       const key = keyOf(r);
       const next = taken.get(key) ?? 0;
       const partner = waiting.get(key)?.[next];
-      if (partner === undefined) {
+      if (partner === undefined || more.get(key) !== 0) {
         aloneA++;
         continue;
       }

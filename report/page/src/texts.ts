@@ -119,6 +119,7 @@ export const texts = {
     finder: { label: "A model found these errors", issue: "A program grouped these issues" } as Record<string, string>,
     unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,
+    against: (next: string) => `, but of rows for the same input ${next} has more`,
     uneven: (next: string, errors: string) => `, but that is no comparison with ${next}: the systems' rows were not judged alike for ${errors}`,
     figure: (value: string, what: string, interval: string) => `${value} ${what}${interval && ` (${interval})`}`,
     without: { label: "without error", issue: "without issue" } as Record<string, string>,

@@ -282,8 +282,9 @@ def pairs(q):
     alone = lambda r: all(sum(x["group"] == r["group"] for x in s) == 1 for s in (a, b))
     key = (lambda r: r["id"]) if q["a"]["facet"] == "run" else (lambda r: ("group", r["group"]) if alone(r) else r["input"])
     rest, both = list(b), []
+    as_many = lambda r: sum(key(x) == key(r) for x in a) == sum(key(x) == key(r) for x in b)
     for r in a:
-        match = next((x for x in rest if key(x) == key(r)), None)
+        match = next((x for x in rest if key(x) == key(r) and as_many(r)), None)
         if match is not None:
             rest.remove(match)
             both.append((r, match))

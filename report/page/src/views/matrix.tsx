@@ -33,6 +33,7 @@ interface Cell {
   sums?: GroupSums; // of a share, or a mean
   best?: boolean; // surely better than the second best
   paired?: boolean; // compared with the second best by rows for the same input
+  against?: boolean; // which say the contrary of all rows
   bins?: number[];
 }
 
@@ -156,6 +157,7 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
       [p, against] = [paired!.p, clean || !h.value ? more < 0 : more > 0];
     } else if (clean && uneven(heads, whole, known[0]!, known[1]!)) return [];
     if (!clean) return [{ best: best!, p, against }];
+    best!.against = against;
     best!.best = p < 0.05 && !against;
     return [];
   });
@@ -178,7 +180,8 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
   const apart = known.filter((l, i) => uneven(heads, lines[0]!, best[0]!, l) && !(i === 1 && best[0]!.cells[0]!.paired));
-  const unsure = (next && !apart.includes(next) ? texts.overview.unsure(next.name) : "") +
+  const less = best[0]!.cells[0]!.against ? texts.overview.against : texts.overview.unsure;
+  const unsure = (next && !apart.includes(next) ? less(next.name) : "") +
     (apart.length > 0 && best.length === 1 ? texts.overview.uneven(apart.map((l) => l.name).join(", "), uneven(heads, lines[0]!, best[0]!, apart[0]!)) : "");
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
