@@ -142,7 +142,8 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 	if err != nil {
 		return nil, report.Unfit(err)
 	}
-	notJudged := o.Taxonomy.NotJudged(r.Values)
+	d, _ := r.Diagnosis() // of a file of predictions, which finds its fault
+	notJudged := notJudgedIn(r, d, o.Taxonomy)
 	if notJudged != nil {
 		g.counts.NotJudged++
 	}
@@ -176,6 +177,15 @@ func (g *goldSet) checkRows(column string) error {
 		return fmt.Errorf("%s: no row could be read; the first fault: %w", g.file, g.faults[0])
 	}
 	return fmt.Errorf("%s: the file has no rows", g.file)
+}
+
+// notJudgedIn are the errors that a row was not judged for, by a diagnosis that says all of it, else for lack of a field:
+// a file may lack the name of a column that its model read.
+func notJudgedIn(r *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) []string {
+	if d != nil && len(d.Probabilities) > 0 {
+		return d.NotJudged
+	}
+	return t.NotJudged(r.Values)
 }
 
 func labelSet(names []string, t *taxonomy.Taxonomy) []bool {
@@ -258,7 +268,7 @@ func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions) error {
 		p.counts.Untagged++
 		return nil
 	}
-	notJudged := o.Taxonomy.NotJudged(r.Values)
+	notJudged := notJudgedIn(r, d, o.Taxonomy)
 	if p.labels[i], err = predictedLabels(d, notJudged, o.Taxonomy); err != nil {
 		return report.Unfit(fmt.Errorf("row %s: %w", r.ID, err))
 	}

@@ -14,16 +14,18 @@ import (
 
 // Stats are the shares of error types among tagged rows, per system. Its JSON keys are stable.
 type Stats struct {
-	Files    []string      `json:"files"`
-	Taxonomy string        `json:"taxonomy"`
-	Models   []string      `json:"models"` // as the diagnoses name them
-	By       string        `json:"by"`     // what a system is: a column, "file", or "" for one of all rows
-	Interval Interval      `json:"interval"`
-	Rejected int           `json:"rejected"`           // lines that are no rows
-	LeftOut  int           `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
-	Repeated int           `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
-	Systems  []SystemStats `json:"systems"`            // in order of appearance
-	All      SystemStats   `json:"all"`                // of the rows of all systems together
+	Files    []string `json:"files"`
+	Taxonomy string   `json:"taxonomy"`
+	Models   []string `json:"models"` // as the diagnoses name them
+	By       string   `json:"by"`     // what a system is: a column, "file", or "" for one of all rows
+	Interval Interval `json:"interval"`
+	Rejected int      `json:"rejected"`           // lines that are no rows
+	LeftOut  int      `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
+	Repeated int      `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
+	// tagged rows without any label, not even that for no error; they count as without error
+	Unlabelled int           `json:"unlabelled,omitempty"`
+	Systems    []SystemStats `json:"systems"` // in order of appearance
+	All        SystemStats   `json:"all"`     // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, of the best in the column and the second best.
 	Differences []Contrast   `json:"differences,omitempty"`
 	Tests       []Test       `json:"tests,omitempty"`      // with StatsOptions.Tests
@@ -224,7 +226,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return err
 		}
 		values, err := t.addRow(system, group, d, t.valuesOf(row))
-		if err == nil && (t.o.Tests || len(t.outputs) < mostPaired) {
+		if err == nil && values != nil && (t.o.Tests || len(t.outputs) < mostPaired) {
 			t.addOutput(row, d, group, system, values)
 		}
 		return err
@@ -309,6 +311,9 @@ func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []valu
 			return nil, err
 		}
 		s.Tagged++
+		if len(d.Labels) == 0 && t.o.Taxonomy.NoError() != "" {
+			t.stats.Unlabelled++
+		}
 		if len(d.Truncated) > 0 {
 			s.Truncated++
 		}

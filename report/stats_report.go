@@ -156,6 +156,10 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
+	if s.Unlabelled > 0 {
+		lines = append(lines, words.Plural(s.Unlabelled, "row has", "rows have")+
+			" no label, not even that for no error, and counts as without error: was a cell emptied?")
+	}
 	if s.Repeated > 0 {
 		lines = append(lines, words.Plural(s.Repeated, "row has", "rows have")+
 			" the texts of one before by the same system (counted all the same)")

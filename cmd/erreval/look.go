@@ -159,7 +159,8 @@ func (o *lookOptions) readLabels(ctx *cli.Context, e *env, file string, take run
 // with predictions that have their ids.
 func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
 	texts := *o
-	texts.RepeatedIDs = len(o.where) > 0 // rows of one id may be those of several people
+	texts.RepeatedIDs = len(o.where) > 0                    // rows of one id may be those of several people
+	texts.Recorded, _ = run.ReadRecordedColumns(o.paths[0]) // the gold labels are mostly those of its rows
 	err := texts.Read(ctx.Context, e.Process, gold, labels.ReadGold)
 	if !run.LacksColumns(err) || gold == o.paths[0] {
 		return err

@@ -25,11 +25,12 @@ type Rows struct {
 	// of that file, said where it lacks a column or has an id twice; "" is that of ratings
 	JoinedForm string
 	Wanted     func(*dataset.Row) bool // as in dataset.Options
+	Recorded   map[string]string       // as there, of a file without a record
 }
 
 func (in *Rows) options() dataset.Options {
 	return dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, RecordedID: in.RecordedID, Limit: in.Limit,
-		RepeatedIDs: in.RepeatedIDs, CopiesSaid: in.CopiesSaid, Wanted: in.Wanted}
+		RepeatedIDs: in.RepeatedIDs, CopiesSaid: in.CopiesSaid, Wanted: in.Wanted, Recorded: in.Recorded}
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Counts, Facet, Histogram, Measure, Pairs, Source } from "../src/contract";
-import { firstOf, headsOf, linesOf, pairOf, resultOf, runIn } from "../src/views/matrix";
+import { firstOf, headsOf, linesOf, pairsOf, resultOf, runIn } from "../src/views/matrix";
 
 const by: Facet = { key: "system", title: "System", multi: false, values: ["a", "b", "c"].map((name) => ({ name })) };
 const measure: Measure = { key: "score.x", title: "x", low: 0, high: 9, runs: [0] };
@@ -50,15 +50,18 @@ test("the rows without an error are a question of its own, of rows for the same 
       { name: "Vague", both: 8, only_a: 1, only_b: 9, neither: 22, squares: 10, products: 8 }] } as Pairs;
   const asked: unknown[] = [];
   const source = { pairs: (q: unknown) => { asked.push(q); return Promise.resolve(pairs); } } as unknown as Source;
-  const pair = await pairOf(source, {}, figures);
+  const asMap = await pairsOf(source, {}, figures);
+  const pair = asMap?.get("b");
   expect(asked).toEqual([{ a: { facet: "system", value: "a" }, b: { facet: "system", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 }]);
-  const said = (of: typeof figures & { pair?: Pairs | undefined }) => resultOf(facet, headsOf(of), linesOf(of, headsOf(of)));
+  const said = (of: typeof figures & { pairs?: Map<string, Pairs> }) => resultOf(facet, headsOf(of), linesOf(of, headsOf(of)));
   expect(said(figures)).toMatch(/not surely more than b\.$/);
-  expect(said({ ...figures, pair })).not.toContain("surely");
-  expect(said({ ...figures, pair: { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) } })).toContain("not surely"); // of 10 pairs
-  const marked = (pair: Pairs) => linesOf({ ...figures, pair }, headsOf(figures)).filter((l) => l.cells[1]!.best).map((l) => l.name);
+  expect(said({ ...figures, pairs: asMap! })).not.toContain("surely");
+  expect(said({ ...figures, pairs: new Map([["b", { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) }]]) })).toContain("not surely"); // of 10 pairs
+  const marked = (pair: Pairs) => linesOf({ ...figures, pairs: new Map([["b", pair]]) }, headsOf(figures)).filter((l) => l.cells[1]!.best).map((l) => l.name);
   expect(marked(pair!)).toEqual(["a"]);
   expect(marked({ ...pair!, values: [pair!.values[0]!, { ...pair!.values[1]!, only_a: 9, only_b: 1, products: -8 }] })).toEqual([]); // the contrary of all rows
+  const worse = { ...pair!, values: [{ ...pair!.values[0]!, only_a: 1, only_b: 9, products: 8 }, pair!.values[1]!] };
+  expect(said({ ...figures, pairs: new Map([["b", worse]]) })).toMatch(/but of rows for the same input b has more\.$/);
 });
 
 test("systems that were not judged for the same errors are not compared by rows without one", () => {

@@ -24,7 +24,7 @@ export interface Figures {
   found: Both<Counts> | undefined; // of the facet
   measures: Measure[];
   scores: Both<Histogram>[]; // of the measures
-  pair?: Pairs | undefined; // of the two systems that are best by the first column
+  pairs?: Map<string, Pairs> | undefined; // of the system that is best by the first column and others, by their names
 }
 
 interface Cell {
@@ -33,7 +33,7 @@ interface Cell {
   sums?: GroupSums; // of a share, or a mean
   best?: boolean; // surely better than the second best
   paired?: boolean; // compared with the second best by rows for the same input
-  against?: boolean; // which say the contrary of all rows
+  against?: string; // the system that has more of them by rows for the same input
   bins?: number[];
 }
 
@@ -56,6 +56,7 @@ export interface Line {
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
 const pairedFrom = 0.5; // likewise
+const mostPaired = 8; // systems that the best is compared with by pairs
 const mostUneven = 0.1; // likewise
 const mostIssues = 12; // as in the matrix that is printed
 const mostIntervals = 8; // columns beside which each cell has room for its interval
@@ -116,21 +117,25 @@ export function runIn(by: Facet, l: Line): string {
   return by.key === "system_run" ? l.name.slice(l.name.lastIndexOf(" · ")) : "";
 }
 
-/** Compares the rows of the two systems that are best by the first column, where that is the rows without an error. */
-export async function pairOf(s: Source, filter: Filter, of: Figures, signal?: AbortSignal): Promise<Pairs | undefined> {
+/** Compares the rows of the system that is best by the first column, where that is the rows without an error, with those of others. */
+export async function pairsOf(s: Source, filter: Filter, of: Figures, signal?: AbortSignal): Promise<Figures["pairs"]> {
   const heads = headsOf(of);
   if (!of.facet || heads[0]?.tone !== "none" || !["run", "system"].includes(of.by.key)) return undefined;
-  const [a, b] = linesOf(of, heads).slice(1).filter((l) => !l.few && l.cells[0]!.of).map((l) => ({ facet: of.by.key, value: l.name }));
-  return b && s.pairs({ a: a!, b, filter, facet: of.facet.key, offset: 0, limit: 0 }, signal);
+  const [a, ...others] = linesOf(of, heads).slice(1).filter((l) => !l.few && l.cells[0]!.of).map((l) => ({ facet: of.by.key, value: l.name }));
+  const facet = of.facet.key;
+  const pairs = await Promise.all(others.slice(0, mostPaired).map(async (b) =>
+    [b.value, await s.pairs({ a: a!, b, filter, facet, offset: 0, limit: 0 }, signal)] as const));
+  return pairs.length > 0 ? new Map(pairs) : undefined;
 }
 
-/** What pairs of rows say of a column: the difference of the two systems that are best by the first, and its p. */
-function pairedIn(of: Figures, h: Head): { rows: number; value: number; p: number } | undefined {
-  if (!of.pair) return undefined;
-  const m = of.pair.measures.find((m) => m.key === h.key);
-  const l = h.value ? valueLines(of.pair, of.facet!).find((l) => l.name === h.value!.name)
+/** What pairs of rows say of a column of a system and the best by the first column: its value less that of the best, and p; undefined where few have a partner. */
+function pairedIn(of: Figures, h: Head, i: number, best: Line, other: Line): { value: number; p: number } | undefined {
+  const pair = of.pairs?.get(other.name);
+  const m = pair?.measures.find((m) => m.key === h.key);
+  const l = !pair ? undefined : h.value ? valueLines(pair, of.facet!).find((l) => l.name === h.value!.name)
     : m && { rows: m.pairs, difference: pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) };
-  return l?.difference && { rows: l.rows, value: l.difference.value, p: l.difference.p };
+  if (!l?.difference || l.rows < pairedFrom * Math.min(best.cells[i]!.sums!.rows, other.cells[i]!.sums!.rows)) return undefined;
+  return { value: l.difference.value, p: l.difference.p };
 }
 
 /**
@@ -138,27 +143,30 @@ function pairedIn(of: Figures, h: Head): { rows: number; value: number; p: numbe
  * rows without an error are a question of its own. Systems are compared by pairs where many rows have a partner.
  */
 function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): void {
-  const pair = systems.filter((l) => l.cells[0]?.of).slice(0, 2);
+  const first = systems.find((l) => l.cells[0]?.of);
   const tested = heads.flatMap((h, i) => {
     const clean = h.tone === "none";
     if (h.tone === "side") return []; // of which more is neither better nor worse
     if (whole.cells[i]!.rows === 0 && !clean) return [];
     const test = h.value ? apartShares : apartMeans;
+    const high = clean || !h.value; // more is better
     const known = systems.filter((l) => l.cells[i]!.of && l.cells[i]!.sums);
-    known.sort((a, b) => (clean || !h.value ? -1 : 1) * (a.cells[i]!.of!.value - b.cells[i]!.of!.value));
-    const [best, second] = known.map((l) => l.cells[i]!);
-    let against = false; // rows for the same input say the contrary of all rows
-    let p = best && second && test(second.sums!, best.sums!)?.p;
+    known.sort((a, b) => (high ? -1 : 1) * (a.cells[i]!.of!.value - b.cells[i]!.of!.value));
+    const [best, second] = known;
+    let p = best && second && test(second.cells[i]!.sums!, best.cells[i]!.sums!)?.p;
     if (p === undefined) return [];
-    const paired = known.slice(0, 2).every((l) => pair.includes(l)) ? pairedIn(of, h) : undefined;
-    best!.paired = paired !== undefined && paired.rows >= pairedFrom * Math.min(best!.sums!.rows, second!.sums!.rows);
-    if (best!.paired) {
-      const more = known[0] === pair[0] ? -paired!.value : paired!.value; // of the best; pairs say b less a
-      [p, against] = [paired!.p, clean || !h.value ? more < 0 : more > 0];
-    } else if (clean && uneven(heads, whole, known[0]!, known[1]!)) return [];
-    if (!clean) return [{ best: best!, p, against }];
-    best!.against = against;
-    best!.best = p < 0.05 && !against;
+    const cell = best!.cells[i]!;
+    const paired = best === first ? pairedIn(of, h, i, best!, second!) : undefined;
+    cell.paired = paired !== undefined;
+    if (paired) p = paired.p;
+    else if (clean && uneven(heads, whole, best!, second!)) return [];
+    const contrary = best !== first ? undefined : known.slice(1).find((l, k) => { // rows for the same input say the contrary of all rows
+      const d = pairedIn(of, h, i, best!, l);
+      return d && (k === 0 || d.p < 0.05) && (high ? d.value > 0 : d.value < 0);
+    });
+    if (!clean) return [{ best: cell, p, against: contrary !== undefined }];
+    if (contrary) cell.against = contrary.name;
+    cell.best = p < 0.05 && !contrary;
     return [];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
@@ -180,8 +188,8 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
   const apart = known.filter((l, i) => uneven(heads, lines[0]!, best[0]!, l) && !(i === 1 && best[0]!.cells[0]!.paired));
-  const less = best[0]!.cells[0]!.against ? texts.overview.against : texts.overview.unsure;
-  const unsure = (next && !apart.includes(next) ? less(next.name) : "") +
+  const against = best[0]!.cells[0]!.against;
+  const unsure = (against ? texts.overview.against(against) : next && !apart.includes(next) ? texts.overview.unsure(next.name) : "") +
     (apart.length > 0 && best.length === 1 ? texts.overview.uneven(apart.map((l) => l.name).join(", "), uneven(heads, lines[0]!, best[0]!, apart[0]!)) : "");
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is

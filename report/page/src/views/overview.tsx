@@ -8,7 +8,7 @@ import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
 import { withCondition } from "../filters";
-import { firstOf, headsOf, linesOf, Matrix, mostPictures, pairOf, resultOf, runIn, type Both, type Figures, type Line } from "./matrix";
+import { firstOf, headsOf, linesOf, Matrix, mostPictures, pairsOf, resultOf, runIn, type Both, type Figures, type Line } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -33,7 +33,7 @@ export function Overview() {
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
     const figures = { facet, by, found, measures, scores, runs };
-    return { ...figures, pair: await pairOf(s, state.filter, figures, signal) };
+    return { ...figures, pairs: await pairsOf(s, state.filter, figures, signal) };
   });
   return (
     <>
