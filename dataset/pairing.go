@@ -172,7 +172,8 @@ func (p *Pairing) Match() *Pairs {
 			try(a.groups, b.groups, []string{p.names[p.group]}, false)
 		}
 		for _, by := range [][]string{withSystem(p.groupNames()...), p.groupNames()} { // several rows of each, all changed
-			none := &Pairs{Of: slices.Repeat([]int{-1}, b.rows), Same: make([]bool, b.rows), By: by, FewIDs: fewIDs, Mixed: mixed}
+			none := &Pairs{Of: slices.Repeat([]int{-1}, b.rows), Same: make([]bool, b.rows), By: by, FewIDs: fewIDs,
+				Mixed: mixed}
 			if few := float64(best) <= FewUnpaired*float64(min(a.rows, b.rows)); !few || p.group < 0 {
 				break
 			}
@@ -198,8 +199,8 @@ func (p *Pairing) countOther(pairs *Pairs) {
 	}
 }
 
-// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner: their key is no name of
-// theirs, as the number of a line is none.
+// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner: their key is no name
+// of theirs, as the number of a line is none.
 func (p *Pairing) countStrange(pairs *Pairs) (n int) {
 	a, b := p.sides[0].groups, p.sides[1].groups
 	has := map[uint64]bool{}

@@ -179,8 +179,8 @@ func (g *goldSet) checkRows(column string) error {
 	return fmt.Errorf("%s: the file has no rows", g.file)
 }
 
-// notJudgedIn are the errors that a row was not judged for, by a diagnosis that says all of it, else for lack of a field:
-// a file may lack the name of a column that its model read.
+// notJudgedIn are the errors that a row was not judged for, by a diagnosis that says all of it, else for lack of a
+// field: a file may lack the name of a column that its model read.
 func notJudgedIn(r *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) []string {
 	if d != nil && len(d.Probabilities) > 0 {
 		return d.NotJudged

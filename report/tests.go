@@ -234,8 +234,8 @@ func (t *Tally) test() error {
 	return nil
 }
 
-// pairBest compares, in the place of their shares, the rows of the best and the second best system of each column. Where
-// another one is surely better than the best by rows for the same input, it stands in the place of the second best.
+// pairBest compares, in the place of their shares, the rows of the best and the second best system of each column.
+// Where another one is surely better than the best by rows for the same input, it stands in the place of the second.
 func (t *Tally) pairBest() {
 	s, pairs := &t.stats, map[[2]int][]change{}
 	columns, systems := s.shown(), s.compared()

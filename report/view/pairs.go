@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key, as many on
-// either side, the first goes with the first, and so on: of more on one side, chance would choose. Keys are below twice
-// the number of rows.
+// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key, as many
+// on either side, the first goes with the first, and so on: of more on one side, chance would choose. Keys are below
+// twice the number of rows.
 func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
 	more := make([]int, 2*len(keys)) // rows of A less those of B
 	for _, n := range a {
