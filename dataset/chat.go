@@ -207,8 +207,10 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case !c.goesOn() && !toolsAlone:
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
-	case r.turnsLeftOut == "" && !toolsAlone:
-		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
+	case !toolsAlone && row.Line != r.goesOn:
+		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line))
+		r.goOn++
+		r.goesOn = row.Line
 	}
 	return c.text(r.chatAs(field))
 }
