@@ -30,7 +30,16 @@ type Contrast struct {
 
 	column, system, than int
 	pairs                int  // where Paired
-	apart                bool // most rows of both are for different inputs
+	apart                bool // few rows of both are for the same inputs
+	byMeans              bool // pairs are of means of inputs, and not of rows
+}
+
+// pairsText says how many pairs there are, and of what.
+func (c *Contrast) pairsText() string {
+	if c.byMeans {
+		return words.Plural(c.pairs, "pair of means", "pairs of means")
+	}
+	return words.Plural(c.pairs, "pair of rows", "pairs of rows")
 }
 
 // isSettled tells whether the difference is taken for one.
@@ -38,7 +47,7 @@ func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
 
 // isAgainst tells of the best system of a column whether rows for the same input say the contrary.
 func (c *Contrast) isAgainst() bool {
-	return c.Paired && (c.Better == Higher && c.Value < 0 || c.Better == Lower && c.Value > 0)
+	return c.Better == Higher && c.Value < 0 || c.Better == Lower && c.Value > 0
 }
 
 // contrast compares two systems in each column; of three or more, the best and the second best in it. Systems of few
@@ -48,7 +57,7 @@ func (s *Stats) contrast() {
 	for i := range s.Systems {
 		most = max(most, s.Systems[i].cells[first].sums.Groups)
 	}
-	if most >= FewGroups/2 {
+	if most >= FewGroups/2 && len(s.Systems) > 2 {
 		s.leastGroups = min(FewGroups, (most+1)/2)
 	}
 	for i := range s.Systems {
@@ -205,7 +214,7 @@ func (s *Stats) contrastSection() Section {
 		}
 		name, text, interval := s.contrastTexts(&d)
 		if s.leavesRowsOut(&d) {
-			name += " (" + words.Plural(d.pairs, "pair", "pairs") + ")"
+			name += " (" + d.pairsText() + ")"
 			leftOut = true
 		}
 		switch {
@@ -220,8 +229,8 @@ func (s *Stats) contrastSection() Section {
 		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
 	}
 	if leftOut {
-		out.Notes = append(out.Notes, "pairs are rows for the same input, for rows without error judged for the same "+
-			"errors; others are left out")
+		out.Notes = append(out.Notes, "pairs are of rows, or of the means of all rows, for the same input, for rows without "+
+			"error judged for the same errors; others are left out")
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
@@ -236,7 +245,7 @@ func (s *Stats) contrastSection() Section {
 // leavesRowsOut tells whether a difference is of pairs, and some rows have no partner.
 func (s *Stats) leavesRowsOut(d *Contrast) bool {
 	a, b := s.Systems[d.system].cells[d.column].sums, s.Systems[d.than].cells[d.column].sums
-	return d.Paired && float64(d.pairs) < max(a.Rows, b.Rows)
+	return d.Paired && (d.byMeans || float64(d.pairs) < max(a.Rows, b.Rows))
 }
 
 // contrastTexts are a difference's column, value and interval in tables.
@@ -289,7 +298,7 @@ func (s *Stats) sureText(d *Contrast) string {
 	}
 	_, points, interval := s.contrastTexts(d)
 	if text = fmt.Sprintf("%s points, %s; %s", points, interval, text); s.leavesRowsOut(d) {
-		text += fmt.Sprintf("; %d pairs of rows for the same input", d.pairs)
+		text += fmt.Sprintf("; %s for the same input", d.pairsText())
 	}
 	return text
 }

@@ -312,12 +312,12 @@ b          2   100 [0, 100]     0     0
 a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
-* p below 0.05 by Holm's correction for 2 rows; rows without issue by themselves
-               difference  95 % interval  p, corrected
-fluency             +1.00              –             –
-without issue       +66.7  -51.1 … +98.9         1.000
-It is vague.        -66.7  -98.9 … +51.1         1.000
-y                   -33.3  -95.6 … +71.7         1.000
+pairs are of rows, or of the means of all rows, for the same input, for rows without error judged for the same errors; others are left out
+                                 difference  95 % interval  p, corrected
+fluency (1 pair of means)             +1.00              –             –
+without issue (1 pair of means)       +66.7              –             –
+It is vague. (1 pair of means)        -66.7              –             –
+y (1 pair of means)                   -33.3              –             –
 
 b has the highest mean of fluency, 3.00, not surely more than a.
 `

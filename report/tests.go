@@ -178,6 +178,63 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 	return all
 }
 
+// meansByItem are changes of the means of items that both systems have, whatever their numbers of rows: of rows judged
+// for the same errors. rows are those that the means are of, in the system that has fewer.
+func (t *Tally) meansByItem(of, than []*output, c int) (change stats.GroupSums, rows float64) {
+	type mean struct{ sum, rows float64 }
+	type key struct {
+		item groupHash
+		left string
+	}
+	byItem := func(outputs []*output) (order []*output, means map[key]mean) {
+		means = map[key]mean{}
+		for _, o := range outputs {
+			x := t.valueIn(c, o)
+			if math.IsNaN(x) {
+				continue
+			}
+			k := key{item: o.input.item}
+			if t.stats.isOfErrors(c) {
+				k.left = o.left
+			}
+			m, before := means[k]
+			if means[k] = (mean{m.sum + x, m.rows + 1}); !before {
+				order = append(order, o)
+			}
+		}
+		return order, means
+	}
+	order, means := byItem(of)
+	_, others := byItem(than)
+	var sum, n, mine, theirs float64
+	var group groupHash
+	for _, o := range order { // group by group
+		k := key{item: o.input.item}
+		if t.stats.isOfErrors(c) {
+			k.left = o.left
+		}
+		m, other := means[k], others[k]
+		if other.rows == 0 {
+			continue
+		}
+		if group != o.group && n > 0 && t.o.Group != "" {
+			change.AddGroup(sum, n)
+			sum, n = 0, 0
+		}
+		group = o.group
+		sum, n = sum+m.sum/m.rows-other.sum/other.rows, n+1
+		mine, theirs = mine+m.rows, theirs+other.rows
+		if t.o.Group == "" { // each by itself
+			change.AddGroup(sum, n)
+			sum, n = 0, 0
+		}
+	}
+	if n > 0 {
+		change.AddGroup(sum, n)
+	}
+	return change, min(mine, theirs)
+}
+
 // valueIn is a row's value in a column; NaN where there is none.
 func (t *Tally) valueIn(c int, o *output) float64 {
 	x := math.NaN()
@@ -213,7 +270,7 @@ func (t *Tally) test() error {
 		for _, b := range order[i+1:] {
 			all := t.changes(rows[a], by[b], columns)
 			for k, c := range columns {
-				one := s.testIn(c, a, b, &all[k])
+				one := t.testIn(c, a, b, &all[k])
 				if one.Value.Defined() {
 					s.Tests = append(s.Tests, one)
 				}
@@ -246,7 +303,7 @@ func (t *Tally) pairBest() {
 			_, other := t.outputsOf(than)
 			pairs[of] = t.changes(rows, other, columns)
 		}
-		d := s.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
+		d := t.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
 		d.PHolm, d.apart = d.P, !d.Paired
 		return d
 	}
@@ -265,26 +322,41 @@ func (t *Tally) pairBest() {
 	correct(s.others())
 }
 
-// pairedFrom is the share of the rows of the smaller of two systems that have to have a partner for the systems to be
-// compared by pairs. Of a system without rows for some inputs all rows together would say more, or less, than is true.
+// pairedFrom is the share of the rows of the smaller of two systems that have to be for inputs of both for the systems to
+// be compared by these. Of a system without rows for some inputs all rows together would say more, or less, than is true.
 const pairedFrom = 0.5
 
-// testIn compares two systems in a column: by pairs of rows where many rows have a partner.
-func (s *Stats) testIn(c, a, b int, paired *change) Test {
+// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for them to be compared
+// row by row, and not by the means of inputs.
+const mostlyPaired = 0.9
+
+// testIn compares two systems in a column, by pairs of rows, else by the means of inputs, where they share many.
+func (t *Tally) testIn(c, a, b int, paired *change) Test {
+	s := &t.stats
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
-	if paired.Rows == 0 || paired.Rows < pairedFrom*min(x, y) {
+	var means stats.GroupSums
+	shared := paired.Rows
+	if paired.Rows < mostlyPaired*max(x, y) {
+		means, shared = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
+	}
+	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	difference := stats.PairedShares(paired.less, &paired.GroupSums)
-	if s.columns[c].kind == kindScore {
+	difference := stats.PairedMeans(&means)
+	d.pairs, d.byMeans = int(means.Rows), true
+	if paired.Rows >= mostlyPaired*shared && s.columns[c].kind == kindScore {
 		difference = stats.PairedMeans(&paired.GroupSums)
+		d.pairs, d.byMeans = int(paired.Rows), false
+	} else if paired.Rows >= mostlyPaired*shared {
+		difference = stats.PairedShares(paired.less, &paired.GroupSums)
+		d.pairs, d.byMeans = int(paired.Rows), false
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
 	d.Uneven = ""
-	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(paired.Rows), int(paired.Rows)
+	d.Difference, d.Paired, d.Rows = of, true, d.pairs
 	return d
 }
 

@@ -55,7 +55,7 @@ export interface Line {
 
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
-const pairedFrom = 0.5; // likewise
+const pairedFrom = 0.9; // of the rows of the smaller of two systems; "stats" compares the means of inputs where fewer are paired
 const mostPaired = 8; // systems that the best is compared with by pairs
 const mostUneven = 0.1; // likewise
 const mostIssues = 12; // as in the matrix that is printed
@@ -101,7 +101,7 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   const most = Math.max(0, ...of.by.values.map((_, i) => looked(i).groups));
   const line = (name: string, system: number): Line => ({
     name, system, rows: looked(system).rows, cells: heads.map((h) => h.cell(system)),
-    few: system !== all && most >= fewGroups / 2 && looked(system).groups < Math.min(fewGroups, Math.ceil(most / 2)),
+    few: system !== all && of.by.values.length > 2 && most >= fewGroups / 2 && looked(system).groups < Math.min(fewGroups, Math.ceil(most / 2)),
   });
   const best = (l: Line) => l.cells[0]?.of?.value ?? -Infinity;
   const systems = of.by.values.map((v, i) => line(v.name, i)).filter((l) => l.rows > 0 || l.cells.some((c) => c.rows > 0));
@@ -159,6 +159,7 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     const paired = best === first ? pairedIn(of, h, i, best!, second!) : undefined;
     cell.paired = paired !== undefined;
     if (paired) p = paired.p;
+    else if (best === first && of.pairs?.has(second!.name)) p = 1; // what all rows say may be owed to the inputs of one system
     else if (clean && uneven(heads, whole, best!, second!)) return [];
     const contrary = best !== first ? undefined : known.slice(1).find((l, k) => { // rows for the same input say the contrary of all rows
       const d = pairedIn(of, h, i, best!, l);
