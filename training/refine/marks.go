@@ -36,7 +36,8 @@ type MergedMarks struct {
 type marksMerging struct {
 	w     *Workspace
 	out   *MergedMarks
-	marks map[string]*review.MarkedRow // by text; the last file's goes before the others'
+	marks map[string]*review.MarkedRow // by text; a later one of a file goes before an earlier one
+	from  map[string]string            // by text: the file
 	order []string
 }
 
@@ -44,7 +45,8 @@ type marksMerging struct {
 // whichever batch they are in or are not in. Of the pool's rows, found by their texts, it takes all columns. A fault of
 // a file ends it, and nothing is changed.
 func (w *Workspace) MergeMarks(files []string, command string) (*MergedMarks, error) {
-	m := &marksMerging{w: w, out: &MergedMarks{Labels: map[string]int{}, w: w}, marks: map[string]*review.MarkedRow{}}
+	m := &marksMerging{w: w, out: &MergedMarks{Labels: map[string]int{}, w: w}, marks: map[string]*review.MarkedRow{},
+		from: map[string]string{}}
 	for _, file := range files {
 		if err := m.read(file); err != nil {
 			return nil, err
@@ -75,9 +77,14 @@ func (m *marksMerging) read(file string) error {
 	}
 	for _, mark := range marks {
 		text := mark.Row.TextHash()
-		if m.marks[text] == nil {
+		if before := m.marks[text]; before == nil {
 			m.order = append(m.order, text)
+		} else if m.from[text] != file && !slices.Equal(before.Labels, mark.Labels) { // no later step says which counts
+			return fmt.Errorf("%s marks row %s as %s, and %s as %s: take the mark out of one of the two, or merge one file after "+
+				"the other, as of two steps the later counts", m.from[text], mark.Row.ID, strings.Join(before.Labels, ", "), file,
+				strings.Join(mark.Labels, ", "))
 		}
+		m.from[text] = file
 		m.marks[text] = mark
 	}
 	return nil
