@@ -229,8 +229,8 @@ func (s *Stats) contrastSection() Section {
 		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
 	}
 	if leftOut {
-		out.Notes = append(out.Notes, "pairs are of rows, or of the means of all rows, for the same input, for rows without "+
-			"error judged for the same errors; others are left out")
+		out.Notes = append(out.Notes, "pairs are of rows, or of their means, for the same input, for rows without error "+
+			"judged alike; others are left out")
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

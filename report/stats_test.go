@@ -312,7 +312,7 @@ b          2   100 [0, 100]     0     0
 a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
-pairs are of rows, or of the means of all rows, for the same input, for rows without error judged for the same errors; others are left out
+pairs are of rows, or of their means, for the same input, for rows without error judged alike; others are left out
                                  difference  95 % interval  p, corrected
 fluency (1 pair of means)             +1.00              –             –
 without issue (1 pair of means)       +66.7              –             –

@@ -322,8 +322,8 @@ func (t *Tally) pairBest() {
 	correct(s.others())
 }
 
-// pairedFrom is the share of the rows of the smaller of two systems that have to be for inputs of both for the systems to
-// be compared by these. Of a system without rows for some inputs all rows together would say more, or less, than is true.
+// pairedFrom is the share of the rows of the smaller of two systems that have to be for inputs of both for the systems
+// to be compared by these: of one that lacks rows for some inputs, all rows together would not tell the truth.
 const pairedFrom = 0.5
 
 // mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for them to be compared
@@ -344,19 +344,18 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	difference := stats.PairedMeans(&means)
-	d.pairs, d.byMeans = int(means.Rows), true
-	if paired.Rows >= mostlyPaired*shared && s.columns[c].kind == kindScore {
+	difference, pairs := stats.PairedMeans(&means), means.Rows
+	d.byMeans = paired.Rows < mostlyPaired*shared
+	if !d.byMeans {
+		difference, pairs = stats.PairedShares(paired.less, &paired.GroupSums), paired.Rows
+	}
+	if !d.byMeans && s.columns[c].kind == kindScore {
 		difference = stats.PairedMeans(&paired.GroupSums)
-		d.pairs, d.byMeans = int(paired.Rows), false
-	} else if paired.Rows >= mostlyPaired*shared {
-		difference = stats.PairedShares(paired.less, &paired.GroupSums)
-		d.pairs, d.byMeans = int(paired.Rows), false
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
 	d.Uneven = ""
-	d.Difference, d.Paired, d.Rows = of, true, d.pairs
+	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs), int(pairs)
 	return d
 }
 

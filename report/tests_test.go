@@ -341,8 +341,8 @@ func TestMeansByItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.Differences[0]
-	for _, c := range [][2]float64{{float64(d.Value), 0.125}, {float64(d.Low), -0.0391144989}, {float64(d.High), 0.2891144989},
-		{float64(d.P), 0.1328301631}} {
+	for _, c := range [][2]float64{{float64(d.Value), 0.125}, {float64(d.Low), -0.0391144989},
+		{float64(d.High), 0.2891144989}, {float64(d.P), 0.1328301631}} {
 		if math.Abs(c[0]-c[1]) > 1e-9 || d.pairs != 60 {
 			t.Errorf("%v, want %v, of %d pairs", c[0], c[1], d.pairs)
 		}

@@ -80,9 +80,9 @@ func (m *marksMerging) read(file string) error {
 		if before := m.marks[text]; before == nil {
 			m.order = append(m.order, text)
 		} else if m.from[text] != file && !slices.Equal(before.Labels, mark.Labels) { // no later step says which counts
-			return fmt.Errorf("%s marks row %s as %s, and %s as %s: take the mark out of one of the two, or merge one file after "+
-				"the other, as of two steps the later counts", m.from[text], mark.Row.ID, strings.Join(before.Labels, ", "), file,
-				strings.Join(mark.Labels, ", "))
+			return fmt.Errorf("%s marks row %s as %s, and %s as %s: take the mark out of one of the two, or merge one "+
+				"file after the other, as of two steps the later counts", m.from[text], mark.Row.ID,
+				strings.Join(before.Labels, ", "), file, strings.Join(mark.Labels, ", "))
 		}
 		m.from[text] = file
 		m.marks[text] = mark

@@ -306,8 +306,8 @@ func (m *MakePairs) sayEmpty(outputs []pairwise.Output) {
 	for _, system := range slices.Sorted(maps.Keys(of)) {
 		whose = append(whose, fmt.Sprintf("%s %d", words.Printable(system), of[system]))
 	}
-	m.Process.Warn("%s no text in %s (%s), which loses by labels, and which a judge sees as it is; where calls failed, leave their rows out: "+
-		"--where COLUMN=VALUE", words.Plural(all, "row has", "rows have"), m.Rows.Taxonomy.Fields[0].Name,
+	m.Process.Warn("%s no text in %s (%s), which loses by labels, and which a judge sees as it is; where calls "+
+		"failed, leave their rows out: --where COLUMN=VALUE", words.Plural(all, "row has", "rows have"), m.Rows.Taxonomy.Fields[0].Name,
 		strings.Join(whose, ", "))
 }
 
