@@ -307,8 +307,8 @@ func (m *MakePairs) sayEmpty(outputs []pairwise.Output) {
 		whose = append(whose, fmt.Sprintf("%s %d", words.Printable(system), of[system]))
 	}
 	m.Process.Warn("%s no text in %s (%s), which loses by labels, and which a judge sees as it is; where calls "+
-		"failed, leave their rows out: --where COLUMN=VALUE", words.Plural(all, "row has", "rows have"), m.Rows.Taxonomy.Fields[0].Name,
-		strings.Join(whose, ", "))
+		"failed, leave their rows out: --where COLUMN=VALUE", words.Plural(all, "row has", "rows have"),
+		m.Rows.Taxonomy.Fields[0].Name, strings.Join(whose, ", "))
 }
 
 // sayDifferent says which fields the two outputs of pairs have differently.
