@@ -348,3 +348,24 @@ func TestMeansByItem(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoOfFewGroups: of two systems none is set aside, though a has 15 passages and b 40 others: a is the better one.
+func TestTwoOfFewGroups(t *testing.T) {
+	var lines []string
+	for g := range 55 {
+		system, label := "b", []string{"No Error", "Vague"}[g%2]
+		if g < 15 {
+			system, label = "a", "No Error"
+		}
+		lines = append(lines, fmt.Sprintf(`{"id":"%d","system":%q,"passage":"P%[1]d","answer":"x","question":"q",`+
+			`"diagnosis":{"labels":[%[3]q]}}`, g, system, label))
+	}
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := printed(t, s); !strings.Contains(text, "a has most rows without error, 100 %") ||
+		!strings.Contains(text, "surely more than b by the model's labels (p 0.004; rows are not paired)") {
+		t.Error(text)
+	}
+}
