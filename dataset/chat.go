@@ -207,10 +207,10 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case !c.goesOn() && !toolsAlone:
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
-	case !toolsAlone && row.Line != r.goesOn:
+	case !toolsAlone && row.Line != r.lastCut:
 		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line))
-		r.goOn++
-		r.goesOn = row.Line
+		r.cut++
+		r.lastCut = row.Line
 	}
 	return c.text(r.chatAs(field))
 }

@@ -574,37 +574,3 @@ func TestOursReadsExcel(t *testing.T) {
 		t.Errorf("the answer is %q", rows[0].Values[1])
 	}
 }
-
-// TestShownOtherwise: Excel shows a percentage, a unit and marks between thousands otherwise than they are read, which is
-// said of fields alone.
-func TestShownOtherwise(t *testing.T) {
-	said := func(read string) string {
-		return "in.xlsx: Excel shows the cell B2 as its number format says, and it is read as " + read +
-			", the answer: make such cells texts in Excel, to have read what it shows"
-	}
-	for _, c := range []struct {
-		column, format string
-		value          float64
-		want           string
-	}{
-		{"B", "0%", 0.4, said("0.4")}, {"D", "0%", 0.4, ""}, {"B", "#,##0", 2140, said("2140")}, {"B", "#,##0", 14, ""},
-		{"B", `0" metres"`, 14, said("14")}, {"B", `"$"0.00`, 12.5, said("12.5")}, {"B", "0", 14, ""},
-		{"B", "General", 2140, ""}, {"B", "@", 2140, ""}, {"B", "[$€-407]#,##0", 14, said("14")},
-	} {
-		data := workbookOf(t, func(f *excelize.File) error {
-			style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &c.format})
-			return errors.Join(err, f.SetCellValue("Sheet1", "D1", "done"), f.SetCellValue("Sheet1", c.column+"2", c.value),
-				f.SetCellStyle("Sheet1", c.column+"2", c.column+"2", style))
-		})
-		r, err := NewSource(bytes.NewReader(data), "in.xlsx", Options{Format: Format{Name: XLSX}, Taxonomy: questions(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = r.Read(); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(r.Notes(), "|"); got != c.want {
-			t.Errorf("%s in column %s: got %q, want %q", c.format, c.column, got, c.want)
-		}
-	}
-}

@@ -219,7 +219,7 @@ type Reader struct {
 
 	chats        bool   // the first record holds a conversation
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
-	goOn, goesOn int    // how many conversations have such turns, and the line of the last one
+	cut, lastCut int    // how many conversations have such turns, and the line of the last one
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -345,7 +345,7 @@ func (r *Reader) Notes() []string {
 	if r.turnsLeftOut != "" {
 		notes = append(notes, fmt.Sprintf("%s: turns behind the last one of the assistant are left out in %s, "+
 			"as in %s; where a call failed, an earlier turn is judged: leave such rows out", r.file,
-			words.Plural(r.goOn, "conversation", "conversations"), r.turnsLeftOut))
+			words.Plural(r.cut, "conversation", "conversations"), r.turnsLeftOut))
 	}
 	return notes
 }

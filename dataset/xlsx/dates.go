@@ -75,7 +75,7 @@ func (b *workbook) readStyles() error {
 	}
 	for _, f := range styles.Formats {
 		code := quotedFormat.ReplaceAllString(strings.ToLower(f.Code), "")
-		if date[f.ID] = code != "general" && strings.ContainsAny(code, "ymdhs"); !date[f.ID] {
+		if date[f.ID] = strings.ContainsAny(code, "ymdhs"); !date[f.ID] {
 			forms[f.ID] = formOf(strings.ToLower(f.Code))
 		}
 	}

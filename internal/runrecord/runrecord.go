@@ -65,14 +65,17 @@ type Content struct {
 const Changed = "changed since erreval wrote it: what was found in texts that changed is old, until the command that " +
 	"found it runs again"
 
+// mostHashed is the largest file, in bytes, whose content is compared by commands that only look at it.
+const mostHashed = 64 << 20
+
 // IsOf tells whether the file at path is as the run wrote it, by its size and, where it was written later than the
-// record, by its content; an older record does not say.
+// record and is not large, by its content; an older record does not say.
 func (r *Record) IsOf(path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || r.Output == nil:
 		return true
-	case r.Output.Size == info.Size() && info.ModTime().After(r.Ended.Add(time.Second)):
+	case r.Output.Size == info.Size() && info.Size() <= mostHashed && info.ModTime().After(r.Ended.Add(time.Second)):
 		return r.Output.Differs(path) == nil
 	}
 	return r.Output.Size == info.Size()
