@@ -136,6 +136,28 @@ func TestPairsOfSamples(t *testing.T) {
 	}
 }
 
+// TestPairsOfSystems: systems that were told different things, of which one has several outputs for an item, are paired by
+// what users said; not where one system was told different things, which may be different tasks.
+func TestPairsOfSystems(t *testing.T) {
+	rows := func(outputs ...[3]string) (rows []string) {
+		for i, x := range outputs {
+			rows = append(rows, fmt.Sprintf(`{"id":"%d","system":%q,"passage":"Hi\n\nThe whole conversation:\n`+
+				`system: %s\nuser: Hi","question":%q}`, i, x[0], x[1], x[2]))
+		}
+		return rows
+	}
+	brief, kind := "Be brief.", "Be kind."
+	got, said := pairsOf(t, rows([3]string{"a", brief, "Who?"}, [3]string{"a", brief, "Why?"}, [3]string{"b", kind, "How?"},
+		[3]string{"b", kind, "When?"}, [3]string{"a", brief, "Why?"})...)
+	if want := []string{"Hi02", "Hi13"}; !slices.Equal(got, want) || !strings.Contains(said, "were told different things") {
+		t.Errorf("%v, want %v; said %s", got, want, said)
+	}
+	got, said = pairsOf(t, rows([3]string{"a", brief, "Who?"}, [3]string{"a", kind, "Why?"}, [3]string{"b", kind, "How?"})...)
+	if len(got) != 1 || strings.Contains(said, "told different things") || !strings.Contains(said, "1 of 3 rows are left out") {
+		t.Errorf("%v; said %s", got, said)
+	}
+}
+
 // TestPairsAndRatings: 3 systems on 20 inputs make 60 pairs, and people's verdicts on them rate the systems.
 func TestPairsAndRatings(t *testing.T) {
 	rows := openRows(t, "instruction-following")

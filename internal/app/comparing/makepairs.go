@@ -126,12 +126,11 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	}
 	left = m.Process.WarnFaults(faults)
 	if m.By == "" {
+		m.withoutSystems(outputs)
 		m.splitItems(outputs)
 	}
 	outputs = m.withoutCopies(outputs)
-	if m.By == "" {
-		outputs = m.withoutSystems(outputs)
-	} else {
+	if m.By != "" {
 		m.sayOtherInputs(outputs)
 	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
@@ -201,27 +200,30 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 }
 
 // withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
-// were told different things. It does not where a system then has several outputs for an item: these may be for
-// different tasks.
-func (m *MakePairs) withoutSystems(outputs []pairwise.Output) []pairwise.Output {
+// were told different things. It does not where one system was told different things: these may be different tasks.
+func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
-		return outputs
+		return
 	}
-	told, before := slices.Clone(outputs), make([]string, len(outputs))
-	for i := range told {
-		told[i].Item = dataset.WithoutSystem(told[i].Item)
-		before[i], told[i].Row.Values[at] = told[i].Row.Values[at], told[i].Item
-	}
-	if countAlone(told) >= countAlone(outputs) || len(severalEach(told)) > 0 {
-		for i := range told {
-			told[i].Row.Values[at] = before[i]
+	users, told := slices.Clone(outputs), map[[3]string]string{}
+	for i := range users {
+		x := &users[i]
+		x.Item = dataset.WithoutSystem(x.Item)
+		key := [3]string{x.Item, x.Part, x.System}
+		if first, before := told[key]; before && first != outputs[i].Item {
+			return
 		}
-		return outputs
+		told[key] = outputs[i].Item
+	}
+	if countAlone(users) >= countAlone(outputs) {
+		return
+	}
+	for i, x := range users {
+		outputs[i].Item, x.Row.Values[at] = x.Item, x.Item
 	}
 	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
 		"said, and judges see that alone")
-	return m.withoutCopies(told)
 }
 
 // sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations
@@ -268,14 +270,18 @@ func (m *MakePairs) sayOtherInputs(outputs []pairwise.Output) {
 	}
 }
 
-// countAlone counts the outputs for an item, or a part of one, that no other system has.
+// countAlone counts the outputs for an item, or a part of one, for which no other system has one.
 func countAlone(outputs []pairwise.Output) (alone int) {
-	of := map[[2]string]int{}
+	systems := map[[2]string]map[string]bool{}
 	for _, x := range outputs {
-		of[[2]string{x.Item, x.Part}]++
+		key := [2]string{x.Item, x.Part}
+		if systems[key] == nil {
+			systems[key] = map[string]bool{}
+		}
+		systems[key][x.System] = true
 	}
-	for _, n := range of {
-		if n == 1 {
+	for _, x := range outputs {
+		if len(systems[[2]string{x.Item, x.Part}]) == 1 {
 			alone++
 		}
 	}
