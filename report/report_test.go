@@ -419,15 +419,19 @@ func TestNothingToShow(t *testing.T) {
 }
 
 func TestGroupOf(t *testing.T) {
-	tax, read := readLines(t, line(`"id":"a","n":7`))
+	tax, read := readLines(t, line(`"id":"a","n":7,"blank":" ","null":null`))
 	row, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for group, want := range map[string]string{"": "a", "passage": "A", "n": "7"} {
+	for group, want := range map[string]string{"": "a", "passage": "A", "n": "7", "blank": "a", "null": "a"} {
 		if got, err := GroupOf(row, tax, group); got != want || err != nil {
 			t.Errorf("%q: %q, %v", group, got, err)
 		}
+	}
+	row.Values[slices.Index(tax.FieldNames(), "passage")] = "\n"
+	if got, err := GroupOf(row, tax, "passage"); got != "a" || err != nil {
+		t.Errorf("no passage: %q, %v", got, err)
 	}
 	var option *OptionError
 	if _, err := GroupOf(row, tax, "m"); !errors.As(err, &option) {

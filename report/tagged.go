@@ -41,19 +41,27 @@ type FileWarning struct {
 func (w FileWarning) IsAny() bool { return len(w.Faults)+len(w.Notes) > 0 }
 
 // GroupOf gives what the rows of a group share: the text of a task's field, or the JSON of any other column. Without a
-// group it is the row's id. A row without that column is an *OptionError.
+// group, or a value for it, it is the row's id: such rows share nothing. A row without that column is an *OptionError.
 func GroupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) (string, error) {
 	if group == "" {
 		return row.ID, nil
 	}
+	var text, value string
 	if i := slices.Index(t.FieldNames(), group); i >= 0 {
-		return row.Values[i], nil
+		text, value = row.Values[i], row.Values[i]
+	} else {
+		raw, ok := row.Find(group)
+		if !ok {
+			return "", NoColumn("--group", row, group)
+		}
+		if value = string(raw); value != "null" {
+			text = dataset.PlainText(raw)
+		}
 	}
-	raw, ok := row.Find(group)
-	if !ok {
-		return "", NoColumn("--group", row, group)
+	if strings.TrimSpace(text) == "" {
+		return row.ID, nil
 	}
-	return string(raw), nil
+	return value, nil
 }
 
 // NoColumn is the *OptionError for an option that names a column which the row does not have.
