@@ -46,6 +46,10 @@ func (w *Workspace) countHits(batches []BatchStatus) error {
 	if err != nil {
 		return err
 	}
+	marked, err := w.marked()
+	if err != nil {
+		return err
+	}
 	for i := range batches {
 		b := &batches[i]
 		if !b.Merged {
@@ -59,6 +63,7 @@ func (w *Workspace) countHits(batches []BatchStatus) error {
 		if err != nil {
 			return err
 		}
+		e.Marked = marked
 		chosen, random := f.Hits(e, labels)
 		b.Chosen, b.Random = &chosen, &random
 	}

@@ -97,6 +97,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	merged.labels = labelWords(merged.Labels, w.Taxonomy)
 	merged.again = reflect.DeepEqual(merged.Agreement, earlier.Agreement)
 	maps.Copy(earlier.Decided, m.out.Decided)
+	earlier.Conflicts = m.out.Conflicts
 	inForce, err := m.w.inForce()
 	if err != nil {
 		return nil, err

@@ -60,14 +60,17 @@ func (h *Hits) Interval() (low, high float64) {
 }
 
 // Hits are those of the rows that were chosen, where the identifier does worse than on others, and of the random slice.
-// inForce are labels by text that a later step gave, such as a mark: they count in the place of the merge's.
+// inForce are labels by text that a later step gave, such as a mark: they count in the place of the merge's. A row that
+// waits for a decision between reviewers is none of them, though it was merged before the later of them answered.
 func (f *Frozen) Hits(e *Earlier, inForce map[string][]string) (chosen, random Hits) {
 	for _, it := range f.All {
 		labels, decided := e.Decided[it.ItemID]
 		if now, ok := inForce[it.TextSHA256]; ok {
 			labels, decided = now, true
 		}
-		if !decided || it.Proposed == nil || it.ControlOf != "" {
+		waits := slices.ContainsFunc(e.Conflicts, func(c Conflict) bool { return c.ItemID == it.ItemID }) &&
+			!e.Marked[it.TextSHA256]
+		if !decided || waits || it.Proposed == nil || it.ControlOf != "" {
 			continue
 		}
 		to := &chosen

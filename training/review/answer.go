@@ -31,6 +31,7 @@ type Answer struct {
 	// it decides between reviewers who differ, and goes before their answers
 	Resolves bool  `json:"resolves,omitempty"`
 	Place    Place `json:"-"` // where it was read
+	onPage   bool  // it was given on the review page
 }
 
 func (a *Answer) keys() keys {
@@ -165,6 +166,7 @@ func (f *Frozen) readAnswers(path string) ([]Answer, error) {
 	answers, err := ReadAnswers(data, path, f.Taxonomy)
 	faults := []error{err}
 	for i := range answers {
+		answers[i].onPage = true
 		faults = append(faults, f.Fits(&answers[i]))
 	}
 	return answers, errors.Join(faults...)

@@ -185,6 +185,7 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	want := last
+	want.onPage = true
 	want.Labels, want.Place = []string{"Spell Error", "Vague"}, Place{File: filepath.Join(f.Dir, AnswersDir,
 		"anna.jsonl"), Line: 3}
 	if !reflect.DeepEqual(got[0], want) || !got[1].Skipped || got[2].Reviewer != "ben" {

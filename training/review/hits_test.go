@@ -27,6 +27,13 @@ func TestHits(t *testing.T) {
 	if now.Rows != 3 || now.Same != 2 {
 		t.Errorf("with a later step's labels: %+v", now)
 	}
+	open := &Earlier{Decided: decided, Conflicts: []Conflict{{ItemID: "2"}}} // merged before, in conflict since
+	waits, _ := f.Hits(open, nil)
+	open.Marked = map[string]bool{"": true}
+	marked, _ := f.Hits(open, nil)
+	if waits.Rows != 1 || waits.Same != 1 || marked.Rows != 2 {
+		t.Errorf("in conflict: %+v, and marked: %+v", waits, marked)
+	}
 	low, high := (&Hits{Rows: 5}).Interval()
 	if low != 0 || math.Abs(high-0.606567) > 1e-6 {
 		t.Errorf("%v to %v", low, high)

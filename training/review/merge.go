@@ -112,7 +112,7 @@ func (e *Earlier) stored() map[answerKey]*Answer {
 // Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no
 // outcome; reviewers who differ are none: their items are conflicts, and stay out.
 func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []*Fault) {
-	g := &gathered{f: f, earlier: e, answers: map[answerKey]*Answer{}}
+	g := &gathered{f: f, earlier: e, answers: map[answerKey]*Answer{}, corrected: map[string]bool{}}
 	g.add(given)
 	g.recall()
 	if len(g.faults) > 0 {
@@ -171,6 +171,8 @@ type gathered struct {
 	earlier *Earlier
 	answers map[answerKey]*Answer
 	faults  []*Fault
+	// items with an answer that takes the place of one by which they were merged
+	corrected map[string]bool
 }
 
 func (g *gathered) fault(p Place, item, format string, args ...any) {
@@ -192,17 +194,22 @@ func (g *gathered) add(given []Answer) {
 	}
 }
 
-// recall adds what earlier merges used, unless it is given anew. Nobody takes a word back by which a row was merged.
+// recall adds what earlier merges used, unless it is given anew. A file takes no word back by which a row was merged: it
+// may be an old one. On the review page a word that no merge used was given later.
 func (g *gathered) recall() {
 	stored := g.earlier.stored()
 	for k, a := range g.answers {
 		labels, merged := g.earlier.Decided[a.ItemID]
 		old := stored[k]
-		if !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels) {
-			continue
+		switch {
+		case !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels):
+		case a.onPage:
+			g.corrected[a.ItemID] = true
+		default:
+			g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
+				"back with refine undo and merge all files at once, or correct it on the review page", a.Reviewer, a.says(),
+				says(labels))
 		}
-		g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
-			"back with refine undo and merge all files at once", a.Reviewer, a.says(), says(labels))
 	}
 	for k, a := range stored {
 		if g.answers[k] == nil {
@@ -269,7 +276,8 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 	differ := slices.ContainsFunc(voices, func(a Answer) bool { return !a.same(&voices[0]) })
 	dropped := droppers(answers)
 	late := merged && slices.ContainsFunc(voices, func(a Answer) bool { return !slices.Equal(a.Labels, before) })
-	if merged && !(late && resolved && !differ) {
+	settled := !differ && (resolved || g.corrected[it.ItemID])
+	if merged && !(late && settled) {
 		out.Before++
 	}
 	switch {
@@ -287,7 +295,7 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 	case len(voices) == 0 && len(answers) > 0:
 		out.Skipped = append(out.Skipped, it.ItemID)
 	case len(voices) == 0:
-	case differ || late && !resolved:
+	case differ || late && !settled:
 		out.Conflicts = append(out.Conflicts, conflict(it, voices))
 		if merged {
 			out.Late++

@@ -210,6 +210,37 @@ func TestMergeAgain(t *testing.T) {
 	}
 }
 
+// TestMergeCorrection: on the review page a reviewer corrects what was merged; where others had said the same, somebody
+// decides. What was merged and corrected is not asked about again.
+func TestMergeCorrection(t *testing.T) {
+	f := wallBatch(t)
+	merge := func(given ...Answer) (*Earlier, *Outcome) {
+		t.Helper()
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, faults := f.Merge(e, given, MergeOptions{Partial: true})
+		if len(faults) > 0 {
+			t.Fatal(faultText(faults))
+		}
+		return e, out
+	}
+	_, first := merge(twoReviewers(f)...)
+	keep(t, f, first) // 1 is of both, 3 of anna alone
+	shared, own := f.answer(0, "anna", "No Error"), f.answer(2, "anna", "Vague")
+	shared.onPage, own.onPage = true, true
+	e, second := merge(shared, own)
+	if !second.New(e) || second.Late != 1 || len(second.Conflicts) != 2 || second.Before != 1 ||
+		!reflect.DeepEqual(second.Decided, map[string][]string{"B001-0003": {"Vague"}}) {
+		t.Errorf("%+v", second.Merge)
+	}
+	keep(t, f, second)
+	if e, third := merge(shared, own); third.New(e) || third.Before != 2 || len(third.Conflicts) != 2 {
+		t.Errorf("once more: %+v", third.Merge)
+	}
+}
+
 // TestMergeLate: answers to merged rows count for the agreement; where one differs somebody decides, be it for the
 // labels that the row has.
 func TestMergeLate(t *testing.T) {
