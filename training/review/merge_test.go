@@ -210,22 +210,25 @@ func TestMergeAgain(t *testing.T) {
 	}
 }
 
+// mergePartly merges answers with those of the merges that are kept.
+func mergePartly(t *testing.T, f *Frozen, given []Answer) (*Earlier, *Outcome) {
+	t.Helper()
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, faults := f.Merge(e, given, MergeOptions{Partial: true})
+	if len(faults) > 0 {
+		t.Fatal(faultText(faults))
+	}
+	return e, out
+}
+
 // TestMergeCorrection: on the review page a reviewer corrects what was merged; where others had said the same, somebody
 // decides. What was merged and corrected is not asked about again.
 func TestMergeCorrection(t *testing.T) {
 	f := wallBatch(t)
-	merge := func(given ...Answer) (*Earlier, *Outcome) {
-		t.Helper()
-		e, err := f.Earlier()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, faults := f.Merge(e, given, MergeOptions{Partial: true})
-		if len(faults) > 0 {
-			t.Fatal(faultText(faults))
-		}
-		return e, out
-	}
+	merge := func(given ...Answer) (*Earlier, *Outcome) { t.Helper(); return mergePartly(t, f, given) }
 	_, first := merge(twoReviewers(f)...)
 	keep(t, f, first) // 1 is of both, 3 of anna alone
 	shared, own := f.answer(0, "anna", "No Error"), f.answer(2, "anna", "Vague")
@@ -250,17 +253,7 @@ func TestMergeLate(t *testing.T) {
 		a.Resolves = true
 		return at("conflicts.jsonl", a)
 	}
-	merge := func(given []Answer) (*Earlier, *Outcome) {
-		e, err := f.Earlier()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, faults := f.Merge(e, given, MergeOptions{Partial: true})
-		if len(faults) > 0 {
-			t.Fatal(faultText(faults))
-		}
-		return e, out
-	}
+	merge := func(given []Answer) (*Earlier, *Outcome) { t.Helper(); return mergePartly(t, f, given) }
 	_, first := merge(at("anna.csv", f.answer(0, "anna", "Vague"), f.answer(1, "anna", "No Error")))
 	keep(t, f, first)
 	e, late := merge(at("ben.csv", f.answer(0, "ben", "Spell Error"), f.answer(1, "ben", "No Error")))
