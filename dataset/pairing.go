@@ -134,7 +134,7 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
-	pairs := p.match(a.id, b.id, []string{ColumnID}, true)
+	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
 	p.countOther(pairs)
 	mixed := !fewIDs && float64(pairs.Other) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
@@ -185,6 +185,20 @@ func (p *Pairing) Match() *Pairs {
 	p.pairRest(pairs)
 	if !p.isEnough(pairs.Both - pairs.InOrder) {
 		pairs.Would = p.wouldPair()
+	}
+	return pairs
+}
+
+// matchIDs pairs rows by their ids, and where one id is that of several systems' rows, by these as well.
+func (p *Pairing) matchIDs() *Pairs {
+	a, b := &p.sides[0], &p.sides[1]
+	pairs := p.match(a.id, b.id, []string{ColumnID}, true)
+	if p.byID || !p.named {
+		return pairs
+	}
+	more := p.match(join(a.id, a.system), join(b.id, b.system), []string{ColumnID, ColumnSystem}, true)
+	if more.Both-more.InOrder > pairs.Both-pairs.InOrder {
+		return more
 	}
 	return pairs
 }
@@ -295,7 +309,7 @@ func (p *Pairing) pairRest(pairs *Pairs) {
 	a, b := &p.sides[0], &p.sides[1]
 	keyA, keyB := a.groups, b.groups
 	switch {
-	case slices.Equal(pairs.By, []string{ColumnID}):
+	case pairs.By[0] == ColumnID:
 		keyA, keyB = join(a.id, a.groups), join(b.id, b.groups)
 	case slices.Contains(pairs.By, ColumnSystem):
 		keyA, keyB = join(a.groups, a.system), join(b.groups, b.system)

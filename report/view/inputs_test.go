@@ -297,11 +297,13 @@ func TestRepeatedRows(t *testing.T) {
 		runs, rows     int
 		note           string
 	}{
-		"all":             {row("a", scores) + row("b", scores), "score", len(tagged), 1, 2, "tagged.jsonl: 2 rows are in later.jsonl too"},
-		"some":            {row("a", scores), "score", len(tagged), 2, 2, "tagged.jsonl: 1 row is in later.jsonl too"},
-		"other diagnosis": {strings.ReplaceAll(tagged, "Vague", "Off Topic"), "identify", len(tagged), 2, 4, ""},
-		"other text":      {strings.ReplaceAll(row("a", scores), "Who?", "Why?"), "score", len(tagged), 2, 3, ""},
-		"another origin":  {row("a", scores) + row("b", scores), "score", len(tagged) + 1, 2, 4, ""},
+		"all":              {row("a", scores) + row("b", scores), "score", len(tagged), 1, 2, "tagged.jsonl: 2 rows are in later.jsonl too"},
+		"some":             {row("a", scores), "score", len(tagged), 2, 2, "tagged.jsonl: 1 row is in later.jsonl too"},
+		"other diagnosis":  {strings.ReplaceAll(tagged, "Vague", "Off Topic"), "identify", len(tagged), 2, 4, ""},
+		"other text":       {strings.ReplaceAll(row("a", scores), "Who?", "Why?"), "score", len(tagged), 2, 3, ""},
+		"one other text":   {strings.Replace(tagged, "Who?", "Why?", 1), "identify", len(tagged), 2, 4, ""},
+		"a row of its own": {row("a", scores) + row("c", scores), "score", len(tagged), 2, 4, ""},
+		"another origin":   {row("a", scores) + row("b", scores), "score", len(tagged) + 1, 2, 4, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -107,7 +107,8 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
 			}
-			if !handedOn && len(s.repeated) < rows { // of two versions of a system, what did not change is of both
+			// Of two versions, what did not change is of both; a stage has all rows, or is of no others.
+			if n := len(s.repeated); n < rows && !s.isBare() && (!handedOn || n < others) {
 				s.repeated, s.readFrom = nil, nil
 			}
 		}

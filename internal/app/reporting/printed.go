@@ -20,7 +20,7 @@ func Print(c *view.Catalog, f *Figures) *report.Report {
 	r := &report.Report{Title: c.Title, Facts: append(p.result(), words.Plural(c.Rows, "row", "rows")+" in "+
 		words.Plural(len(c.Runs), "run", "runs"))}
 	if len(c.Runs) > 1 {
-		r.Facts = append(r.Facts, "a row that stands in several runs counts in each of them")
+		r.Facts = append(r.Facts, "a row that several runs have counts in each of them, unless a note says once")
 	}
 	if c.Task != "" {
 		r.Facts = append(r.Facts, "task "+c.Task)
