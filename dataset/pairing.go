@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ const maxKeyColumns = 12
 // of a group, such as a passage, is paired by the judged text, or likewise by its order: the rest of what a system was
 // given may be of its own making, as the answer that a question is for.
 type Pairing struct {
+	System string // column that names systems; NewPairing sets ColumnSystem
+
 	byID  bool // whatever the ids are
 	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
 	names []string
@@ -34,6 +37,7 @@ type Pairing struct {
 	named bool   // a row has a system
 	seed  maphash.Seed
 	sides [2]pairSide
+	lines int // rows without an id and texts
 }
 
 // pairSide are the rows of a file; all slices but columns go by row.
@@ -62,20 +66,20 @@ type Pairs struct {
 // NewPairing starts without rows. id are the columns that the user named for ids, nil if none: rows are paired by these
 // alone, unless they are NoID.
 func NewPairing(t *taxonomy.Taxonomy, id []string) *Pairing {
-	p := &Pairing{byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed()}
+	p := &Pairing{System: ColumnSystem, byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed()}
 	p.group = slices.Index(p.names, t.GroupField())
 	p.empty = slices.Repeat([]bool{true}, len(p.names))
 	return p
 }
 
 // AddA adds the next row of A.
-func (p *Pairing) AddA(row *Row) { p.add(&p.sides[0], row) }
+func (p *Pairing) AddA(row *Row) { p.sides[0].keepValues(row, p.add(&p.sides[0], row)) }
 
 // AddB adds the next row of B.
-func (p *Pairing) AddB(row *Row) { p.add(&p.sides[1], row) }
+func (p *Pairing) AddB(row *Row) { p.sides[1].keepValues(row, p.add(&p.sides[1], row)) }
 
-func (p *Pairing) add(s *pairSide, row *Row) {
-	hash := func(texts ...string) uint64 {
+func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64) {
+	hash = func(texts ...string) uint64 {
 		var h maphash.Hash
 		h.SetSeed(p.seed)
 		for _, text := range texts {
@@ -84,7 +88,12 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 		return h.Sum64() | 1 // 0 is no value
 	}
 	s.given = s.given || !row.HasTextID()
-	s.id, s.text = append(s.id, hash(row.indexID())), append(s.text, hash(row.Values...))
+	id := row.indexID()
+	if len(row.Values) == 0 && row.given == "" && strings.HasPrefix(row.ID, row.TextHash()) { // nothing says which rows of another file it belongs to
+		p.lines++
+		id = fmt.Sprint("\x00", p.lines)
+	}
+	s.id, s.text = append(s.id, hash(id)), append(s.text, hash(row.Values...))
 	s.judged = append(s.judged, hash(row.Values[:min(1, len(row.Values))]...))
 	inputs := uint64(0)
 	if given := row.Values[min(1, len(row.Values)):]; strings.Join(given, "") != "" {
@@ -99,16 +108,17 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 	for i, text := range row.Values[:min(len(row.Values), len(p.empty))] {
 		p.empty[i] = p.empty[i] && text == ""
 	}
-	system, named := row.Get(ColumnSystem)
+	system, named := row.Find(p.System)
 	p.named = p.named || named
 	s.system = append(s.system, hash(string(system)))
-	s.keepValues(row, hash)
 	s.rows++
+	return hash
 }
 
 // keepValues keeps hashes of a row's values; none of a file of too many rows.
 func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
-	if s.rows >= adviceRows {
+	n := s.rows - 1 // before it
+	if n >= adviceRows {
 		s.columns, s.values = nil, nil
 		return
 	}
@@ -126,13 +136,21 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 			}
 			s.columns = append(s.columns, c.name)
 		}
-		values = append(values, make([]uint64, s.rows-len(values))...)
+		values = append(values, make([]uint64, n-len(values))...)
 		s.values[c.name] = append(values, hash(string(c.value)))
 	}
 }
 
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
+	pairs := p.pair()
+	if !p.isEnough(pairs.Both - pairs.InOrder) {
+		pairs.Would = p.wouldPair()
+	}
+	return pairs
+}
+
+func (p *Pairing) pair() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
@@ -183,9 +201,6 @@ func (p *Pairing) Match() *Pairs {
 		}
 	}
 	p.pairRest(pairs)
-	if !p.isEnough(pairs.Both - pairs.InOrder) {
-		pairs.Would = p.wouldPair()
-	}
 	return pairs
 }
 

@@ -123,6 +123,35 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestTogether: of three files, rows that the third shares with the second alone belong together, too; rows of which
+// nothing is known do with none.
+func TestTogether(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewTogether(task, nil, ColumnSystem, 3)
+	for file, rows := range [][][5]string{{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
+		{{"2", "s", "y", "q"}, {"3", "s", "z", "r"}, {"1", "s", "x", "p"}}, {{"3", "s", "z", "u"}, {"1", "s", "x", "p"}}} {
+		for _, r := range rows {
+			g.Add(file, rowOf(t, r))
+		}
+	}
+	if got := fmt.Sprint(g.Numbers()); got != "[[0 1] [1 2 0] [2 0]]" {
+		t.Error(got)
+	}
+	bare := NewTogether(&taxonomy.Taxonomy{}, nil, ColumnSystem, 2)
+	for file := range 2 {
+		row := rowWith(t, "", "s", "", "", nil)
+		row.Values = nil
+		row.ID = row.TextHash()
+		bare.Add(file, row)
+	}
+	if got := fmt.Sprint(bare.Numbers()); got != "[[0] [1]]" {
+		t.Error(got)
+	}
+}
+
 // TestPairingWould: columns are found that would pair rows of which nothing else, or their order alone, says that they
 // belong together.
 func TestPairingWould(t *testing.T) {

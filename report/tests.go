@@ -33,7 +33,7 @@ type Test struct {
 // output is a row as tests pair it with those of other systems.
 type output struct {
 	group  groupHash // by which rows stand and fall together
-	id     groupHash
+	id     string
 	input  inputKey
 	alone  bool // its system has no other row for the item
 	rows   int  // of its system for the input
@@ -60,7 +60,7 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
-	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: newGroupHash(row.ID),
+	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID,
 		input:  inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)},
 		system: t.systems[system], values: values, left: d.Unjudged()})
 }
@@ -90,10 +90,12 @@ func (t *Tally) pairOutputs() {
 }
 
 // number numbers each system's rows for one input: as one that has the same id in a system before it, else with what
-// is free.
+// is free, in the order of the ids: that of the file would make figures of its own.
 func number(outputs []*output) {
-	slices.SortStableFunc(outputs, func(a, b *output) int { return cmp.Compare(a.system, b.system) })
-	known := map[groupHash]int{} // by id
+	slices.SortStableFunc(outputs, func(a, b *output) int {
+		return cmp.Or(cmp.Compare(a.system, b.system), cmp.Compare(a.id, b.id))
+	})
+	known := map[string]int{} // by id
 	for len(outputs) > 0 {
 		end := slices.IndexFunc(outputs, func(o *output) bool { return o.system != outputs[0].system })
 		if end < 0 {

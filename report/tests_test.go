@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -296,6 +297,24 @@ func TestOrderDecidesNothing(t *testing.T) {
 	}
 	if d := s.Differences[0]; !d.byMeans || d.pairs != 30 || math.Abs(float64(d.Value)) > 1e-12 || d.isSettled() {
 		t.Errorf("%+v", d)
+	}
+	lines = nil // two of each, of which the first of a file would be paired
+	for g := range 30 {
+		lines = append(lines, row("a", g, 0, []string{"No Error", "Vague"}[g%2]), row("a", g, 1, "No Error"),
+			row("b", g, 0, "Vague"), row("b", g, 1, []string{"No Error", "Vague"}[g%3/2]))
+	}
+	if s, err = statsOfLines(t, false, lines...); err != nil {
+		t.Fatal(err)
+	}
+	for g := range 20 {
+		slices.Reverse(lines[4*g+2:][:2])
+	}
+	turned, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, of := s.Differences[0], turned.Differences[0]; d.byMeans || d.Low != of.Low || d.P != of.P {
+		t.Errorf("%+v, in another order %+v", d, of)
 	}
 }
 

@@ -113,6 +113,9 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 			e.Facets[f.key] = f.endRow(b.rows)
 		}
 	}
+	if b.together != nil {
+		b.together.Add(run, r.row)
+	}
 	b.addIssues(r, s)
 	return b.addEntry(r, &e)
 }

@@ -46,6 +46,7 @@ type builder struct {
 	ids            []string
 	groups, inputs numbering[uint64]
 	words          wordBuild
+	together       *dataset.Together // the rows of several runs
 }
 
 // facetBuild is a facet whose sets hold numbers of values, until these have their places in the catalogue.
@@ -144,6 +145,9 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 	if b.system, err = b.findSystem(ctx); err != nil {
 		return nil, err
 	}
+	if len(b.sources) > 1 {
+		b.together = dataset.NewTogether(cmp.Or(b.task, &taxonomy.Taxonomy{}), b.o.ID, b.system, len(b.sources))
+	}
 	for i, s := range b.sources {
 		if err := b.readSource(ctx, s, i); err != nil {
 			return nil, err
@@ -228,7 +232,6 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+rejected.text())
 	}
 	file.Rejected = rejected.n
-	run.TextIDs = s.textIDs
 	run.Rows, run.Rejected = b.rows-b.meta.Starts[n], run.Rejected+rejected.n
 	b.meta.Catalog.Runs, b.meta.Files = append(b.meta.Catalog.Runs, run), append(b.meta.Files, file)
 	return nil
@@ -261,7 +264,6 @@ func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.
 		if s.repeated[row.ID] {
 			return nil
 		}
-		s.textIDs = s.textIDs || row.HasTextID()
 		rows = append(rows, row)
 		if size += row.Size(); len(rows) == batchRows || size >= batchBytes {
 			err = send(rows)
@@ -281,7 +283,7 @@ func (p *preparer) prepareAll(rows []*dataset.Row) (all []*prepared, err error) 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, r)
+		r.row, all = row, append(all, r)
 	}
 	return all, nil
 }

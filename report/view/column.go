@@ -79,6 +79,14 @@ func (x *Index) ints(ctx context.Context, name string, c *column[int32]) ([]int3
 
 func (x *Index) ids(ctx context.Context) ([]int32, error) { return x.ints(ctx, "ids", &x.meta.IDs) }
 
+// pairs are equal for rows of several runs that belong together, and differ within a run; nil where there is one run.
+func (x *Index) pairs(ctx context.Context) ([]int32, error) {
+	if len(x.meta.Pairs.Parts) == 0 {
+		return nil, nil
+	}
+	return x.ints(ctx, "pairs", &x.meta.Pairs)
+}
+
 // inputs are equal for rows that are compared as outputs for the same input: rows of one group where each system has at
 // most one row of a run in it, otherwise rows with the same fields but the judged one (hasOneEach).
 func (x *Index) inputs(ctx context.Context) ([]int32, error) {

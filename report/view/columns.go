@@ -38,7 +38,11 @@ func (x *Index) Columns(ctx context.Context, sample int, seed uint64) (Columns, 
 	if err != nil {
 		return out, nil, err
 	}
-	group, input := numbering[int32]{}, numbering[int32]{}
+	pairs, err := x.pairs(ctx)
+	if err != nil {
+		return out, nil, err
+	}
+	group, input, pair := numbering[int32]{}, numbering[int32]{}, numbering[int32]{}
 	for i, n := range rows {
 		e, err := x.entry(ctx, n)
 		if err != nil {
@@ -54,6 +58,9 @@ func (x *Index) Columns(ctx context.Context, sample int, seed uint64) (Columns, 
 		}
 		out.Group = append(out.Group, int(group.of(groups[n])))
 		out.Input = append(out.Input, int(input.of(inputs[n])))
+		if pairs != nil {
+			out.Pair = append(out.Pair, int(pair.of(pairs[n])))
+		}
 	}
 	return out, drawn, nil
 }

@@ -67,9 +67,8 @@ type Run struct {
 	Command  string            `json:"command"`           // "identify"; "" if no record lies beside the file
 	Columns  map[string]string `json:"columns,omitempty"` // field to the column that it is read from, where the names differ
 	Rows     int               `json:"rows"`
-	TextIDs  bool              `json:"text_ids,omitempty"` // ids are made of texts: rows of two runs are paired by their inputs
-	Rejected int               `json:"rejected"`           // lines that are no rows
-	Facts    []Fact            `json:"facts"`              // of the run's record: model, judge, calls, cost, time …
+	Rejected int               `json:"rejected"` // lines that are no rows
+	Facts    []Fact            `json:"facts"`    // of the run's record: model, judge, calls, cost, time …
 	// Thresholds are those of error types in this run, where they are known: from here on the error is a label.
 	Thresholds map[string]report.Number `json:"thresholds,omitempty"`
 }
@@ -305,13 +304,13 @@ type RowQuery struct {
 type RowDetail struct {
 	Row    RowSummary      `json:"row"`
 	Record json.RawMessage `json:"record"` // the row as its run wrote it; from flat formats nested as in JSON Lines
-	// Partners are rows of other runs with the same id, then of other systems on the same input; at most 100.
+	// Partners are rows of other runs that belong together with it, then of other systems on the same input; at most 100.
 	Partners []RowSummary `json:"partners"`
 }
 
 // OutputsQuery lists inputs, each with what all systems, or runs, made of it: a line of rows. Rows of systems stand in
-// one line where they have one input; rows of runs where they have one id, or one input if no two runs share an id. Of
-// several rows of one column with one key, the first stands in the first line, and so on.
+// one line where they have one input, rows of runs where they belong together (Columns.Pair). Of several rows of one
+// column with one key, the first stands in the first line, and so on.
 type OutputsQuery struct {
 	// Filter chooses columns by its condition on By; a line is chosen if the whole filter holds for one of its rows.
 	Filter Filter `json:"filter"`
@@ -334,9 +333,9 @@ type Side struct {
 	Value string `json:"value"`
 }
 
-// PairsQuery compares the rows of two sides: two runs by id, two systems by the group field, or where a system has
-// several rows of a group by all fields but the judged one. Of several rows with one key the first is compared with the
-// first, and so on.
+// PairsQuery compares the rows of two sides: of two runs those that belong together (Columns.Pair), of two systems by the
+// group field, or where a system has several rows of a group by all fields but the judged one. Of several rows with one
+// key the first is compared with the first in the order of their ids, and so on.
 type PairsQuery struct {
 	A      Side   `json:"a"`
 	B      Side   `json:"b"`
@@ -351,6 +350,7 @@ type PairsQuery struct {
 // Pairs are what came of it.
 type Pairs struct {
 	Pairs    int             `json:"pairs"`   // that the filter chooses
+	Paired   int             `json:"paired"`  // pairs, whatever the filter says
 	AloneA   int             `json:"alone_a"` // rows of A without a partner, whatever the filter says
 	AloneB   int             `json:"alone_b"`
 	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below

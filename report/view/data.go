@@ -23,9 +23,10 @@ type Answer struct {
 type Columns struct {
 	Run      []int                 `json:"run"`
 	ID       []string              `json:"id"`
-	Group    []int                 `json:"group"`  // equal numbers are one group
-	Input    []int                 `json:"input"`  // equal numbers are one input
-	Facets   map[string][][]int    `json:"facets"` // by facet and row: places of values
+	Group    []int                 `json:"group"`          // equal numbers are one group
+	Input    []int                 `json:"input"`          // equal numbers are one input
+	Pair     []int                 `json:"pair,omitempty"` // equal numbers are rows of several runs that belong together; none of one run
+	Facets   map[string][][]int    `json:"facets"`         // by facet and row: places of values
 	Measures map[string][]*float64 `json:"measures"`
 	Records  []json.RawMessage     `json:"records"` // in a file apart, behind the others
 }

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	fileFormat    = 6 // of what stands in a file
+	fileFormat    = 7 // of what stands in a file
 	fileSuffix    = ".view"
 	partialSuffix = ".partial"
 	defaultSize   = 8 << 30

@@ -15,7 +15,7 @@ import (
 
 // finish makes the index of what was collected.
 func (b *builder) finish(ctx context.Context) (*Index, error) {
-	if err := errors.Join(b.flush(), b.words.flush(b.file), b.rankIDs()); err != nil {
+	if err := errors.Join(b.flush(), b.words.flush(b.file), b.rankIDs(), b.pairRuns()); err != nil {
 		return nil, err
 	}
 	b.meta.Words = b.words.blocks
@@ -74,6 +74,16 @@ func (b *builder) rankIDs() error {
 	}
 	b.ids = nil
 	return b.meta.IDs.store(b.file, ranks)
+}
+
+// pairRuns gives the rows of several runs that belong together the same number.
+func (b *builder) pairRuns() error {
+	if b.together == nil {
+		return nil
+	}
+	numbers := slices.Concat(b.together.Numbers()...)
+	b.together = nil
+	return b.meta.Pairs.store(b.file, numbers)
 }
 
 // makeMeasures puts the measures into the catalogue, in an order that people expect.

@@ -59,8 +59,9 @@ type meta struct {
 	Measures map[string]*column[float64]
 	Rows     column[int64] // places of entries in the file
 	Words    []wordBlock
-	// IDs has the place of each row's id among all in order, Groups and Inputs equal numbers for equal ones.
-	IDs, Groups, Inputs column[int32]
+	// IDs has the place of each row's id among all in order, Groups and Inputs equal numbers for equal ones, Pairs for
+	// rows of several runs that belong together (dataset.Together).
+	IDs, Groups, Inputs, Pairs column[int32]
 	// NotOffered says of other columns why no facet has their values, by name.
 	NotOffered map[string]string
 }

@@ -43,12 +43,14 @@ func (x *Index) outputLines(ctx context.Context, columns *values) (*lines, error
 
 // outputKeys are equal for rows that stand beside each other.
 func (x *Index) outputKeys(ctx context.Context, by string) ([]int32, error) {
-	ids, err := x.ids(ctx)
-	last := int32(len(ids) - 1) // the number of an id where no two rows have the same
-	if err != nil || by == facetRun && !slices.Contains(ids, last) {
-		return ids, err
+	if by != facetRun {
+		return x.inputs(ctx)
 	}
-	return x.inputs(ctx)
+	keys, err := x.pairs(ctx)
+	if keys == nil && err == nil { // one run
+		keys, err = x.ids(ctx)
+	}
+	return keys, err
 }
 
 // checkOutputs finds what is wrong with a query, but for names.

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key, as many
-// on either side, the first goes with the first, and so on: of more on one side, chance would choose. Keys are below
-// twice the number of rows.
+// pairRows pairs the rows of two sides by their keys, in the order of the first side's rows. Of several rows with one
+// key, as many on either side, the first goes with the first, and so on, as the sides have them: of more on one side,
+// chance would choose. Keys are below twice the number of rows.
 func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
 	more := make([]int, 2*len(keys)) // rows of A less those of B
 	for _, n := range a {
@@ -27,6 +27,7 @@ func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
 			pairs, first[keys[n]] = append(pairs, [2]int{n, m}), next[m]
 		}
 	}
+	slices.SortFunc(pairs, func(p, q [2]int) int { return p[0] - q[0] })
 	return pairs
 }
 
@@ -119,10 +120,11 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := x.inputs(ctx)
-	if q.A.Facet == facetRun && !x.hasTextIDs(q.A.Value) && !x.hasTextIDs(q.B.Value) {
-		keys, err = x.ids(ctx)
+	keysOf := x.inputs
+	if q.A.Facet == facetRun {
+		keysOf = x.pairs
 	}
+	keys, err := keysOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +134,16 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 			return nil, err
 		}
 		keys = aloneKeys(a, b, keys, groups)
+		ids, err := x.ids(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, rows := range [][]int{a, b} { // whatever the order of the file
+			slices.SortStableFunc(rows, func(n, m int) int { return cmp.Compare(ids[n], ids[m]) })
+		}
 	}
 	pairs := pairRows(a, b, keys)
-	out := &Pairs{AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},
+	out := &Pairs{Paired: len(pairs), AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},
 		Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.rows[p[0]] && !chosen.rows[p[1]] })
 	out.Pairs = len(pairs)
@@ -156,11 +165,6 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 		out.Rows = append(out.Rows, [2]RowSummary{all[i], all[i+1]})
 	}
 	return out, err
-}
-
-// hasTextIDs tells whether a run's ids are made of texts.
-func (x *Index) hasTextIDs(run string) bool {
-	return slices.ContainsFunc(x.meta.Catalog.Runs, func(r Run) bool { return r.Name == run && r.TextIDs })
 }
 
 // countPairs counts pairs by who has a value, and gives those that changed.

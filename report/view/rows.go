@@ -166,14 +166,14 @@ func (x *Index) Row(ctx context.Context, q RowQuery) (*RowDetail, error) {
 	return out, err
 }
 
-// partners are the rows of other runs with the same id, then those of other systems on the same input.
+// partners are the rows of other runs that belong together with a row, then those of other systems on the same input.
 func (x *Index) partners(ctx context.Context, n int, row *RowSummary) (rows []int, err error) {
-	ids, err := x.ids(ctx)
+	pairs, err := x.pairs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for other, id := range ids {
-		if id == ids[n] && x.runOf(other) != row.Run {
+	for other, number := range pairs {
+		if number == pairs[n] && other != n {
 			rows = append(rows, other)
 		}
 	}

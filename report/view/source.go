@@ -42,7 +42,6 @@ type source struct {
 	readFrom *source         // that source; nil: none
 	origin   *source         // all of whose rows are read from this one, and no others; nil: none
 	file     string          // its own name, where it goes by that of its first origin
-	textIDs  bool            // a row's id is made of texts
 	said     []string        // what was assumed about its storage, and cut of rows
 	lacks    error           // what the file lacks of the task's columns; nil: nothing
 }

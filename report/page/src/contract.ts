@@ -36,7 +36,6 @@ export interface Run {
   command: string;
   columns?: Record<string, string>;
   rows: number;
-  text_ids?: boolean;
   rejected: number;
   thresholds?: Record<string, number>;
   facts: Fact[];
@@ -238,6 +237,7 @@ export interface PairsQuery {
 
 export interface Pairs {
   pairs: number;
+  paired: number;
   alone_a: number;
   alone_b: number;
   unknown: number;
@@ -372,6 +372,7 @@ export interface Columns {
   id: string[];
   group: number[];
   input: number[];
+  pair?: number[]; // equal numbers are rows of several runs that belong together; none of one run
   facets: Record<string, number[][]>;
   measures: Record<string, (number | null)[]>;
   records: Json[];

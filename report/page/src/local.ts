@@ -172,12 +172,12 @@ export class LocalSource implements Source {
     if (q.a.value === q.b.value) throw new Error(`"${q.a.value}" cannot be compared with itself`);
     const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
     if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
-    const { id, input, group } = this.data.rows;
-    const byID = q.a.facet === "run" && !this.data.catalog.runs.some((r) => r.text_ids && [q.a.value, q.b.value].includes(r.name));
+    const { id, input, group, pair } = this.data.rows;
     const inA = counted(a, group);
     const inB = counted(b, group);
-    const alone = (r: number) => q.a.facet === "system" && inA.get(group[r]!) === 1 && inB.get(group[r]!) === 1; // whatever others have there
-    const keyOf = (r: number) => (byID ? id[r]! : alone(r) ? `group ${group[r]}` : input[r]!);
+    const alone = (r: number) => inA.get(group[r]!) === 1 && inB.get(group[r]!) === 1; // whatever others have there
+    const keyOf = (r: number) => (q.a.facet === "run" ? pair![r]! : alone(r) ? `group ${group[r]}` : input[r]!);
+    if (q.a.facet === "system") for (const rows of [a, b]) rows.sort((x, y) => compareCodePoints(id[x]!, id[y]!)); // whatever the order of the file
     const waiting = new Map<string | number, number[]>();
     const more = new Map<string | number, number>(); // rows of A less those of B: where they are not as many, chance would choose
     for (const r of a) more.set(keyOf(r), (more.get(keyOf(r)) ?? 0) + 1);
@@ -201,6 +201,7 @@ export class LocalSource implements Source {
       taken.set(key, next + 1);
       all.push([r, partner]);
     }
+    all.sort(([x], [y]) => x - y);
     const aloneB = b.length - all.length;
     const chosen = this.flags(q.filter);
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
@@ -270,6 +271,7 @@ export class LocalSource implements Source {
     });
     return {
       pairs: pairs.length,
+      paired: all.length,
       alone_a: aloneA,
       alone_b: aloneB,
       unknown,
@@ -301,8 +303,8 @@ export class LocalSource implements Source {
 
   /** Rows that stand beside each other as the columns of a facet, in the order of the lines' first rows. */
   private outputLines(by: string): number[][] {
-    const { id, input } = this.data.rows;
-    const keys = by === "run" && new Set(id).size < this.size ? id : input;
+    const { id, input, pair } = this.data.rows;
+    const keys = by === "run" ? (pair ?? id) : input;
     const columns = this.places(this.facet(by));
     const taken = new Map<string, number>(); // rows by key and column
     const of = new Map<string | number, number[][]>(); // lines by key
@@ -449,16 +451,16 @@ export class LocalSource implements Source {
     };
   }
 
-  /** Rows of other runs with the same id, then of other systems on the same input. */
+  /** Rows of other runs that belong together with it, then of other systems on the same input. */
   private partners(n: number): RowSummary[] {
-    const { id, run, input } = this.data.rows;
+    const { pair, input } = this.data.rows;
     const system = this.facets.get("system");
     const systems = system ? this.places(system) : undefined;
     const others: number[] = [];
     const same: number[] = [];
     for (let r = 0; r < this.size; r++) {
       if (r === n) continue;
-      if (run[r] !== run[n] && id[r] === id[n]) others.push(r);
+      if (pair && pair[r] === pair[n]) others.push(r);
       else if (systems && input[r] === input[n] && differ(systems[r]![0], systems[n]![0])) same.push(r);
     }
     return [...others, ...same].slice(0, mostPartners).map((r) => this.summary(r));

@@ -224,7 +224,8 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    how: "Runs pair by id; systems, and runs without ids, by the group field, or by all inputs where a system has several outputs in a group.",
+    few: "Under nine in ten rows have a partner, as the systems have other numbers of rows for many inputs: these pairs say little of the systems. `erreval stats` compares the means of inputs.",
+    how: "Runs pair by id, or by their texts where ids do not fit; systems by the group field, or by all inputs where a system has several outputs in a group.",
   },
 
   row: {

@@ -27,15 +27,25 @@ test("the page says of two runs what erreval diff says", async () => {
   });
 });
 
-test("runs without ids of their own are paired by their inputs", async () => {
+test("rows of runs are paired as the program found them to belong together", async () => {
   const data = readData();
   const run = { name: "", command: "", rows: 2, rejected: 0, facts: [] };
-  const of = (text_ids: boolean) => new LocalSource({
-    catalog: { ...data.catalog, runs: [{ ...run, name: "a", text_ids }, { ...run, name: "b" }], measures: [], rows: 4,
-      facets: [{ key: "run", title: "Run", multi: false, values: [{ name: "a" }, { name: "b" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }] }] },
-    rows: { run: [0, 0, 1, 1], id: ["1", "2", "2", "3"], group: [0, 1, 0, 1], input: [0, 1, 0, 1], facets: { run: [[0], [0], [1], [1]], label: [[0], [0], [0], [0]] }, measures: {}, records: [] },
+  const pairs = await new LocalSource({
+    catalog: { ...data.catalog, runs: [{ ...run, name: "a" }, { ...run, name: "b" }], measures: [], rows: 4,
+      facets: [{ key: "run", title: "Run", multi: false, values: [{ name: "a" }, { name: "b" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] }] },
+    rows: { run: [0, 0, 1, 1], id: ["1", "1", "1", "1"], group: [0, 0, 0, 0], input: [0, 0, 0, 0], pair: [0, 1, 1, 2], facets: { run: [[0], [0], [1], [1]], label: [[0], [1], [1], [0]] }, measures: {}, records: [] },
   }).pairs({ a: { facet: "run", value: "a" }, b: { facet: "run", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 });
-  expect([(await of(true)).pairs, (await of(false)).pairs]).toEqual([2, 1]); // else only the two rows "2" are a pair
+  expect([pairs.pairs, pairs.changed, pairs.alone_a, pairs.alone_b]).toEqual([1, 0, 1, 1]);
+});
+
+test("several rows of two systems for one input are paired in the order of their ids, not of the file", async () => {
+  const data = readData();
+  const of = async (id: string[]) => (await new LocalSource({
+    catalog: { ...data.catalog, measures: [], rows: 4,
+      facets: [{ key: "system", title: "System", multi: false, values: [{ name: "a" }, { name: "b" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Vague" }] }] },
+    rows: { run: [0, 0, 0, 0], id, group: [0, 0, 0, 0], input: [0, 0, 0, 0], facets: { system: [[0], [0], [1], [1]], label: [[0], [1], [0], [1]] }, measures: {}, records: [] },
+  }).pairs({ a: { facet: "system", value: "a" }, b: { facet: "system", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 })).changed;
+  expect([await of(["1", "2", "3", "4"]), await of(["2", "1", "3", "4"])]).toEqual([0, 2]);
 });
 
 test("rows of two systems that are alone in a group are a pair, whatever a third has there", async () => {

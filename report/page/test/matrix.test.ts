@@ -45,7 +45,7 @@ test("the rows without an error are a question of its own, of rows for the same 
     parts: { total: 80, columns: [column("a"), column("b")], values: [{ name: "No Error", cells: [cell(31), cell(23)] }, { name: "Vague", cells: [cell(9), cell(17)] }] } };
   const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
   // of 40 pairs a alone is right in 9, b alone in 1: Bonett and Price's p is 0.020; of rows taken as different it is above 0.05
-  const pairs = { pairs: 40, alone_a: 0, alone_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
+  const pairs = { pairs: 40, paired: 40, alone_a: 0, alone_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
     values: [{ name: "No Error", both: 22, only_a: 9, only_b: 1, neither: 8, squares: 10, products: -8 },
       { name: "Vague", both: 8, only_a: 1, only_b: 9, neither: 22, squares: 10, products: 8 }] } as Pairs;
   const asked: unknown[] = [];

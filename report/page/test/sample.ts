@@ -29,7 +29,7 @@ export function sample(size = 240): Data {
   const next = random(19);
   const value = (name: string, role?: string): Value => (role ? { name, role } : { name });
   const columns: Columns = {
-    run: [], id: [], group: [], input: [],
+    run: [], id: [], group: [], input: [], pair: [],
     facets: { run: [], system: [], label: [], issue: [], gold: [], unscored: [], truncated: [], "column.genre": [] },
     measures: {}, records: [],
   };
@@ -63,6 +63,7 @@ export function sample(size = 240): Data {
     columns.id.push(id);
     columns.group.push(input);
     columns.input.push(input);
+    columns.pair!.push(item);
     columns.facets["run"]!.push([run]);
     columns.facets["system"]!.push([system]);
     columns.facets["label"]!.push(untagged ? [none + 1] : labels.length > 0 ? labels.map((k) => k + 1) : [0]);
@@ -213,7 +214,7 @@ export function sampleOf(kind: (typeof kinds)[number], files: 1 | 2): Data {
       sections: catalog.sections.filter((s) => s.view === views[kind] && (!s.run || runs.some((r) => r.name === s.run))),
     },
     rows: {
-      run: pick(rows.run), id: pick(rows.id), group: pick(rows.group), input: pick(rows.input),
+      run: pick(rows.run), id: pick(rows.id), group: pick(rows.group), input: pick(rows.input), pair: pick(rows.pair!),
       facets: pickAll(rows.facets), measures: pickAll(rows.measures), records: pick(rows.records),
     },
   };

@@ -11,7 +11,8 @@ import unicodedata
 
 RUNS = ["tagged.jsonl", "strict.csv", "scored.jsonl", "judged.jsonl", "found.jsonl", "pairs.jsonl", "twins.jsonl"]
 FIELDS = ["question", "answer", "passage"]
-catalog = json.load(open("columns.json"))["catalog"]
+columns = json.load(open("columns.json"))
+catalog = columns["catalog"]
 FACETS = {f["key"]: f for f in catalog["facets"]}
 MEASURES = {m["key"]: m for m in catalog["measures"]}
 DIMENSIONS = {m["key"][6:]: m["title"] for m in catalog["measures"] if m["key"].startswith("score.")}
@@ -119,6 +120,7 @@ for run in RUNS:
         row["n"], row["values"], row["numbers"], row["words"] = len(rows), values(row), numbers(row), sum(map(words, texts(row)), [])
         row["group"] = row.get("passage") or "id " + row["id"]
         row["input"] = (row["answer"], row["passage"]) if "question" in row else len(rows)
+        row["pair"] = columns["rows"]["pair"][len(rows)]
         rows.append(row)
 
 
@@ -243,7 +245,7 @@ def page(q):
 
 def detail(q):
     row = rows[q["n"]]
-    partners = [r["n"] for r in rows if r["id"] == row["id"] and r["run"] != row["run"]]
+    partners = [r["n"] for r in rows if r["pair"] == row["pair"] and r["run"] != row["run"]]
     own = row["values"].get("system")
     for r in rows:
         other = r["values"].get("system")
@@ -255,8 +257,7 @@ def detail(q):
 def outputs(q):
     by, f = q["by"], q["filter"]
     column = lambda r: r["values"].get(by, [None])[0]
-    shared = len({r["id"] for r in rows}) < len(rows)
-    key = lambda r: r["id"] if by == "run" and shared else r["input"]
+    key = lambda r: r["pair" if by == "run" else "input"]
     lines, before = {}, []
     for r in rows:
         nth = sum(1 for k, c in before if k == key(r) and c == column(r))
@@ -280,7 +281,10 @@ def pairs(q):
     side = lambda s: [r for r in rows if s["value"] in r["values"].get(s["facet"], [])]
     a, b = side(q["a"]), side(q["b"])
     alone = lambda r: all(sum(x["group"] == r["group"] for x in s) == 1 for s in (a, b))
-    key = (lambda r: r["id"]) if q["a"]["facet"] == "run" else (lambda r: ("group", r["group"]) if alone(r) else r["input"])
+    runs = q["a"]["facet"] == "run"
+    key = (lambda r: r["pair"]) if runs else (lambda r: ("group", r["group"]) if alone(r) else r["input"])
+    if not runs:
+        a, b = (sorted(s, key=lambda r: r["id"]) for s in (a, b))
     rest, both = list(b), []
     as_many = lambda r: sum(key(x) == key(r) for x in a) == sum(key(x) == key(r) for x in b)
     for r in a:
@@ -288,7 +292,8 @@ def pairs(q):
         if match is not None:
             rest.remove(match)
             both.append((r, match))
-    out = {"alone_a": len(a) - len(both), "alone_b": len(rest)}
+    both.sort(key=lambda p: p[0]["n"])
+    out = {"paired": len(both), "alone_a": len(a) - len(both), "alone_b": len(rest)}
     both = [p for p in both if chosen(p[0], q["filter"]) or chosen(p[1], q["filter"])]
     facet = FACETS[q["facet"]]["values"]
     unknown = {v["name"] for v in facet if v.get("role") == "unknown"}

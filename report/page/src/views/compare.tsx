@@ -94,6 +94,7 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
   const from = begins(params["from"]);
   const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, only, filter, from], async (s, signal) =>
     facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), ...(only ? { only } : {}), offset: from, limit: size }, signal));
+  const sure = (pairs: Pairs) => a.side.facet === "run" || arePaired(pairs);
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
   return (
     <>
@@ -118,8 +119,9 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
             </p>
             {pairs.pairs > 0 && (
               <>
-                <Values pairs={pairs} facet={facet} />
-                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} />}
+                {!sure(pairs) && <p class="note sample">{texts.compare.few}</p>}
+                <Values pairs={pairs} facet={facet} sure={sure(pairs)} />
+                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} sure={sure(pairs)} />}
                 <Changed pairs={pairs} facet={facet} value={value} only={only} from={from} />
               </>
             )}
@@ -138,6 +140,14 @@ function Settings({ a, b }: { a: string; b: string }) {
   const differing = whatDiffers(runs);
   const [one, other] = runs.map(differing);
   return one === other ? null : <p class="note sample">{texts.compare.settings(one!, other!)}</p>;
+}
+
+/** Of the rows of the smaller of two systems; `stats` compares the means of inputs where fewer are paired. */
+export const pairedFrom = 0.9;
+
+/** Whether the pairs of two systems say what their rows do: those for inputs of which one has more rows are in none. */
+export function arePaired(pairs: Pairs): boolean {
+  return pairs.paired >= pairedFrom * (pairs.paired + Math.min(pairs.alone_a, pairs.alone_b));
 }
 
 interface ValueLine extends PairValue {
@@ -160,10 +170,10 @@ export function valueLines(pairs: Pairs, facet: Facet): ValueLine[] {
   return lines;
 }
 
-function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
+function Values({ pairs, facet, sure }: { pairs: Pairs; facet: Facet; sure: boolean }) {
   const page = usePage();
   const role = (name: string) => facet.values.find((v) => v.name === name)?.role;
-  const lines = valueLines(pairs, facet);
+  const lines = valueLines(pairs, facet).map((l) => (sure ? l : { ...l, difference: undefined }));
   const widest = Math.max(0, ...lines.flatMap((l) => (l.difference ? [Math.abs(l.difference.low), Math.abs(l.difference.high)] : [])));
   const shareA = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_a) / l.rows : null);
   const shareB = (l: ValueLine) => (l.rows > 0 ? (l.both + l.only_b) / l.rows : null);
@@ -191,7 +201,7 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
     { ...plain("only_b", texts.compare.only("B"), (l) => l.only_b), show: (l) => alone(l, l.only_b, "b") },
     plain("neither", texts.compare.neither, (l) => l.neither),
     { key: "p", title: texts.compare.p, help: texts.compare.pHelp, numeric: true, value: (l) => l.difference?.p ?? null, show: (l) => (l.difference ? pValue(l.difference.p) : "–") },
-    { key: "holm", title: texts.compare.holm, help: texts.compare.holmHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
+    { key: "holm", title: texts.compare.holm, help: texts.compare.holmHelp, numeric: true, value: (l) => (l.difference ? l.holm : null), show: (l) => <Corrected of={l} /> },
   ];
   return (
     <Card title={texts.compare.caption} help={`${texts.compare.p}: ${texts.compare.pHelp}; ${texts.compare.holm}: ${texts.compare.holmHelp}.`}>
@@ -206,14 +216,14 @@ interface MeasureLine extends PairMeasure {
   holm: number;
 }
 
-function Measures({ pairs }: { pairs: Pairs }) {
+function Measures({ pairs, sure }: { pairs: Pairs; sure: boolean }) {
   const page = usePage();
   const title = (key: string) => {
     const m = page.catalog.measures.find((x) => x.key === key);
     return m ? measureTitle(m) : key;
   };
   const lines = pairs.measures.filter((m) => m.pairs > 0).map((m): MeasureLine => {
-    const difference = pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m));
+    const difference = sure ? pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) : undefined;
     return { ...m, difference, holm: difference?.p ?? 1 };
   });
   const tested = lines.filter((l) => l.difference);
@@ -234,9 +244,14 @@ function Measures({ pairs }: { pairs: Pairs }) {
     },
     { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
     { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
-    { key: "holm", title: texts.compare.holm, help: texts.compare.numbersHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
+    { key: "holm", title: texts.compare.holm, help: texts.compare.numbersHelp, numeric: true, value: (l) => (l.difference ? l.holm : null), show: (l) => <Corrected of={l} /> },
   ];
   return <Card title={texts.compare.measures}><DataTable id="numbers" caption={texts.compare.measures} hideCaption columns={columns} rows={lines} /></Card>;
+}
+
+/** The corrected p of a line; none where nothing was tested. */
+function Corrected({ of }: { of: { difference: Tested | undefined; holm: number } }) {
+  return of.difference ? <span class={of.holm < 0.05 ? "strong" : ""}>{pValue(of.holm)}</span> : <>–</>;
 }
 
 const listId = "pairs";

@@ -10,7 +10,7 @@ import { apartMeans, apartShares, holm, mean, pairedMeans, share, type GroupSums
 import { texts } from "../texts";
 import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
-import { valueLines } from "./compare";
+import { pairedFrom, valueLines } from "./compare";
 
 /** What is said of all rows, and of those of each system. */
 export interface Both<T> {
@@ -55,7 +55,6 @@ export interface Line {
 
 const all = -1;
 const fewGroups = 20; // as report.FewGroups
-const pairedFrom = 0.9; // of the rows of the smaller of two systems; "stats" compares the means of inputs where fewer are paired
 const mostPaired = 8; // systems that the best is compared with by pairs
 const mostUneven = 0.1; // likewise
 const mostIssues = 12; // as in the matrix that is printed
