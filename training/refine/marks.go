@@ -24,6 +24,7 @@ type MergedMarks struct {
 	Train     int            `json:"train"`     // rows that were added
 	Before    int            `json:"before"`    // that were in the training set with these labels
 	Measuring int            `json:"measuring"` // never trained on: they measure, or share their group with a development row
+	Random    int            `json:"random"`    // left out: rows of random slices that no merge has used yet
 	Strange   int            `json:"strange"`   // of Train: rows that are not in the pool
 	Overruled int            `json:"overruled"` // merged before, of rows that a later step gave other labels
 	Labels    map[string]int `json:"labels"`    // of the added rows
@@ -95,11 +96,21 @@ func (m *marksMerging) leaveMeasuring() error {
 	files, err := m.w.RandomFiles()
 	for _, file := range append(files, m.w.Path(DevFile), m.w.Path(HeldFile)) {
 		err = errors.Join(err, m.w.EachRow(file, func(row *dataset.Row) error {
-			m.out.Measuring += m.leave(row)
+			m.out.Measuring += m.leave(row.TextHash())
 			return nil
 		}))
 	}
-	return err
+	names, _, _, namesErr := m.w.batchNames()
+	for _, name := range names { // rows of random slices that no merge has used yet
+		items := m.w.Path(BatchesDir, name, review.ItemsFile)
+		err = errors.Join(err, eachRow(context.Background(), items, nil, func(line *dataset.Row) error {
+			if review.ColumnText(line, "reason") == review.Random {
+				m.out.Random += m.leave(review.ColumnText(line, "text_sha256"))
+			}
+			return nil
+		}))
+	}
+	return errors.Join(err, namesErr)
 }
 
 // leaveMerged takes out those that say what the training set says.
@@ -111,7 +122,7 @@ func (m *marksMerging) leaveMerged() error {
 		}
 		labels, err := row.Labels(m.w.Taxonomy)
 		if slices.Equal(labels, mark.Labels) {
-			m.out.Before += m.leave(row)
+			m.out.Before += m.leave(row.TextHash())
 		}
 		return err
 	})
@@ -133,7 +144,7 @@ func (m *marksMerging) leaveOverruled() error {
 			}
 			labels, err := row.Labels(m.w.Taxonomy)
 			if slices.Equal(labels, mark.Labels) {
-				m.out.Overruled += m.leave(row)
+				m.out.Overruled += m.leave(row.TextHash())
 			}
 			return err
 		}))
@@ -168,9 +179,8 @@ func (w *Workspace) undecided(batch string, conflicts []review.Conflict) ([]revi
 	return slices.DeleteFunc(conflicts, func(c review.Conflict) bool { return decided[c.ItemID] }), err
 }
 
-// leave takes out the mark of a row, and counts it.
-func (m *marksMerging) leave(row *dataset.Row) int {
-	text := row.TextHash()
+// leave takes out the mark of a text, and counts it.
+func (m *marksMerging) leave(text string) int {
 	if m.marks[text] == nil {
 		return 0
 	}
@@ -244,6 +254,10 @@ func (m *MergedMarks) Text(w io.Writer) error {
 	}
 	out.Add("left out", "%d in the training set with these labels, %d that measure or share a group with development rows",
 		m.Before, m.Measuring)
+	if m.Random > 0 {
+		out.Add("left out", "%d of random slices, which measure: answer those on their batch's page or in its workbook",
+			m.Random)
+	}
 	if m.Overruled > 0 {
 		out.Add("left out", "%d merged before, of rows that have other labels by now; mark them again to change that",
 			m.Overruled)

@@ -294,6 +294,10 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
 			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
 	}
+	if m.Later > 0 {
+		out.Add("left out", "what was said later of %s that somebody decided: whoever did corrects it on the review page, or a "+
+			"mark does", words.Plural(m.Later, "row", "rows"))
+	}
 	if n := len(m.Dropped); n > 0 {
 		out.Add("left out", "%d that %s skipped", n, strings.Join(m.droppers(), " and "))
 	}

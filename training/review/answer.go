@@ -202,7 +202,9 @@ func (f *Frozen) Unmerged(e *Earlier) map[string]int {
 	}
 	n := map[string]int{}
 	for k, a := range last {
-		if old := stored[k]; !k.resolves && (old == nil || !old.same(a)) {
+		decision := stored[answerKey{k.item, k.reviewer, true}] // a correction of it
+		used := func(old *Answer) bool { return old != nil && old.same(a) }
+		if !k.resolves && !used(stored[k]) && !used(decision) {
 			n[k.reviewer]++
 		}
 	}

@@ -37,6 +37,7 @@ type Merge struct {
 	Kept      int                 `json:"kept,omitempty"`      // of Dropped, items merged before: they keep their labels
 	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
 	Conflicts []Conflict          `json:"conflicts,omitempty"` // items that reviewers answered differently
+	Later     int                 `json:"later,omitempty"`     // items of which somebody says otherwise than was decided
 	Late      int                 `json:"late,omitempty"`      // of Conflicts, items merged before: they keep their labels
 	Reviewers []Reviewer          `json:"reviewers"`           // by name
 	Agreement *Agreement          `json:"agreement,omitempty"` // absent without an item that two decided
@@ -112,7 +113,7 @@ func (e *Earlier) stored() map[answerKey]*Answer {
 // Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no
 // outcome; reviewers who differ are none: their items are conflicts, and stay out.
 func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []*Fault) {
-	g := &gathered{f: f, earlier: e, answers: map[answerKey]*Answer{}, corrected: map[string]bool{}}
+	g := &gathered{f: f, earlier: e, stored: e.stored(), answers: map[answerKey]*Answer{}, corrected: map[string]bool{}}
 	g.add(given)
 	g.recall()
 	if len(g.faults) > 0 {
@@ -169,6 +170,7 @@ func says(labels []string) string {
 type gathered struct {
 	f       *Frozen
 	earlier *Earlier
+	stored  map[answerKey]*Answer // of earlier merges
 	answers map[answerKey]*Answer
 	faults  []*Fault
 	// items with an answer that takes the place of one by which they were merged
@@ -197,7 +199,8 @@ func (g *gathered) add(given []Answer) {
 // recall adds what earlier merges used, unless it is given anew. A file takes no word back by which a row was merged: it
 // may be an old one. On the review page a word that no merge used was given later.
 func (g *gathered) recall() {
-	stored := g.earlier.stored()
+	stored := g.stored
+	g.takeCorrections(stored)
 	for k, a := range g.answers {
 		labels, merged := g.earlier.Decided[a.ItemID]
 		old := stored[k]
@@ -220,6 +223,30 @@ func (g *gathered) recall() {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell),
 			cmp.Compare(a.ItemID, b.ItemID))
 	})
+}
+
+// takeCorrections takes what somebody who decided between reviewers says on the page for another decision, and not for
+// one more voice.
+func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
+	for k, a := range g.answers {
+		deciding := answerKey{k.item, k.reviewer, true}
+		decision, old := stored[deciding], stored[k]
+		if k.resolves || !a.onPage || a.Skipped || decision == nil || decision.Skipped || old != nil && old.same(a) {
+			continue
+		}
+		delete(g.answers, k)
+		if again := g.answers[deciding]; !decision.same(a) && (again == nil || again.same(decision)) {
+			corrected := *a
+			corrected.Resolves = true
+			g.answers[deciding], g.corrected[k.item] = &corrected, true
+		}
+	}
+}
+
+// isLater tells whether an answer that no merge used says otherwise than the item was decided.
+func (g *gathered) isLater(a *Answer, decided []string) bool {
+	old := g.stored[keyOf(a)]
+	return !a.Resolves && !a.Skipped && !slices.Equal(a.Labels, decided) && (old == nil || !old.same(a))
 }
 
 // sorted are all answers in the batch's order, then by reviewer.
@@ -288,6 +315,9 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s: one of them decides the row again",
 			voices[0].Reviewer, voices[0].says(), voices[1].Reviewer, voices[1].says())
 	case merged && !late:
+		if slices.ContainsFunc(answers, func(a Answer) bool { return g.isLater(&a, before) }) {
+			out.Later++
+		}
 	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
 		out.Marked++
 	case !resolved && len(dropped) > 0:

@@ -244,6 +244,38 @@ func TestMergeCorrection(t *testing.T) {
 	}
 }
 
+// TestMergeDecisionCorrected: who decided between reviewers corrects that on the page and is no further voice; what
+// others say later changes nothing, and is counted.
+func TestMergeDecisionCorrected(t *testing.T) {
+	f := wallBatch(t)
+	merge := func(given ...Answer) (*Earlier, *Outcome) { t.Helper(); return mergePartly(t, f, given) }
+	_, first := merge(twoReviewers(f)...)
+	keep(t, f, first) // 2 is in conflict
+	decision := f.answer(1, "cleo", "Spell Error")
+	decision.Resolves = true
+	_, second := merge(decision)
+	keep(t, f, second)
+	corrected, other := f.answer(1, "cleo", "Off Topic"), f.answer(1, "anna", "Vague")
+	corrected.onPage, other.onPage = true, true
+	if e, later := merge(other); !later.New(e) || later.Later != 1 || len(later.Decisions)+len(later.Conflicts) != 0 {
+		t.Errorf("anna says otherwise: %+v", later.Merge)
+	}
+	e, third := merge(corrected)
+	if !third.New(e) || third.Later != 0 || len(third.Reviewers) != 2 ||
+		!reflect.DeepEqual(third.Decided, map[string][]string{"B001-0002": {"Off Topic"}}) ||
+		!reflect.DeepEqual(third.Agreement, second.Agreement) {
+		t.Errorf("cleo corrects: %+v", third.Merge)
+	}
+	keep(t, f, third)
+	if e, again := merge(corrected); again.New(e) || again.Later != 0 {
+		t.Errorf("once more: %+v", again.Merge)
+	}
+	save(t, f, "cleo.jsonl", corrected)
+	if e, err := f.Earlier(); err != nil || len(f.Unmerged(e)) != 0 {
+		t.Errorf("%v, %v", f.Unmerged(e), err)
+	}
+}
+
 // TestMergeLate: answers to merged rows count for the agreement; where one differs somebody decides, be it for the
 // labels that the row has.
 func TestMergeLate(t *testing.T) {

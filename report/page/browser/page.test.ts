@@ -172,6 +172,7 @@ function dozenAgain(same: boolean): Data {
     rows.measures["score.clarity"]!.push(null);
     rows.records.push({ ...(rows.records[i] as object), id: rows.id.at(-1)! });
   }
+  rows.pair = rows.run.map((_, i) => (same ? i % old.length : i));
   if (same) {
     catalog.facets.push({
       key: "system_run", title: "System and run", multi: false,
