@@ -31,7 +31,7 @@ func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
 // Tests of single labels are corrected for the labels that are asked for.
 func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	c := gate.Counts{Rows: d.B.Rows, Tagged: d.Compared, Untagged: d.B.untagged, Rejected: d.B.Rejected + d.B.LeftOut,
-		RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows", Labels: map[string]int{},
+		NoError: noError, RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows", Labels: map[string]int{},
 		NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
 	d.addNamed(&c, "", "error types", d.Labels)
 	d.addAny(&c)
@@ -47,6 +47,9 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 			c.NotJudged[Rise+":"+name] = l.NotJudged
 		}
 		c.Labels[Rise+":"+name] = l.Gained - l.Lost
+		if place == 0 {
+			c.Labels[Rise+":"+gate.Any] = l.Lost - l.Gained
+		}
 		if asked[name] {
 			tested, p = append(tested, *l), append(p, float64(l.P))
 			tested[len(tested)-1].Label = name

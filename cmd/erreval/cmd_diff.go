@@ -111,14 +111,18 @@ func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 	}
 	limits, err := run.ParseGates(given, func(name string) (string, bool) { return findChange(t, name) }, t.Labels())
 	if err != nil {
-		return nil, fmt.Errorf("%w; changes from A to B are grown>0, shrunk>0, of one error grown:LABEL, shrunk:LABEL "+
-			"and rise:LABEL>2%%", err)
+		return nil, fmt.Errorf("%w; changes from A to B are grown>0, shrunk>0, of one error, or any, grown:LABEL, "+
+			"shrunk:LABEL and rise:LABEL>2%%", err)
 	}
 	for _, l := range limits {
 		if l.Subject == gate.Truncated {
 			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
 		}
 		of, _, one := strings.Cut(l.Subject, ":")
+		if l.Share && (of == report.Grown || of == report.Shrunk) {
+			return nil, exit.Usagef("--fail-on %q: %s counts error types, not rows: give a number, as in %[2]s>0, or limit "+
+				"points of share, as in rise:any>5%%", l.Text, of)
+		}
 		if one && of != report.Rise && strings.HasPrefix(l.Op, ">") && l.Limit >= 1 && (l.Op == ">" || l.Limit > 1) {
 			return nil, exit.Usagef("--fail-on %q never holds: that is 1 where it is so, else 0; leave the limit out, or "+
 				"limit points of share, as in rise:LABEL>2%%", l.Text)
@@ -134,6 +138,17 @@ func findChange(t *taxonomy.Taxonomy, name string) (string, bool) {
 	}
 	change, of, _ := strings.Cut(name, ":")
 	label, ok := findLabel(t, strings.TrimSpace(of))
+	if strings.EqualFold(strings.TrimSpace(of), gate.Any) && !ok { // rows with any error are those not without
+		label, ok = t.NoError(), true
+		switch change {
+		case report.Grown:
+			change = report.Shrunk
+		case report.Shrunk:
+			change = report.Grown
+		default:
+			label = gate.Any
+		}
+	}
 	return change + ":" + label, ok && slices.Contains([]string{report.Grown, report.Shrunk, report.Rise}, change)
 }
 

@@ -4,8 +4,10 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,7 +38,8 @@ var expression = regexp.MustCompile(`^\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.]+)\s*(%?)\
 func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	m := expression.FindStringSubmatch(text)
 	if m == nil {
-		return Gate{}, fmt.Errorf(`%q: write it as NAME>LIMIT, as in "Factual Error>5%%", "any>=0.2" or "untagged>0"`, text)
+		return Gate{}, fmt.Errorf(`%q: write it as NAME>LIMIT, as in "Factual Error>5%%", "any>=0.2" or "untagged>0", `+
+			`the limit 0 or more`, text)
 	}
 	g := Gate{Text: text, Op: m[2], Share: m[4] == "%" || strings.Contains(m[3], ".")}
 	var err error
@@ -82,6 +85,7 @@ type Counts struct {
 	Labels          map[string]int // tagged rows with each label, the label of rows without error included
 	NotJudged       map[string]int // tagged rows in which a label could not be judged; absent is 0
 	Unit            string         // what Labels count, for messages; "" is "tagged rows"
+	NoError         string         // the label of rows without an error
 	Named           map[string]Named
 }
 
@@ -101,7 +105,7 @@ type Result struct {
 	Missed bool   `json:"missed"` // the expression holds, or cannot be decided
 	Rows   int    `json:"rows"`   // that it is about
 	Of     int    `json:"of"`     // rows (or lines) among which they were counted
-	// tagged rows besides, that lack what the error needs
+	// tagged rows that lack what the error needs, besides Of; of all errors, among Of, those that lack most
 	NotJudged int      `json:"not_judged,omitempty"`
 	Share     *float64 `json:"share"`  // Rows/Of; null if Of is 0
 	Limit     float64  `json:"limit"`  // share or rows
@@ -112,6 +116,10 @@ type Result struct {
 func (g Gate) Check(c Counts) Result {
 	n, of, what := g.countRows(c)
 	r := Result{Gate: g.Text, Rows: n, Of: of, NotJudged: c.NotJudged[g.Subject], Limit: g.Limit}
+	notJudgedFor := ""
+	if g.Subject == Any || g.Subject == c.NoError {
+		r.NotJudged, notJudgedFor = c.mostNotJudged()
+	}
 	if of > 0 {
 		share := float64(n) / float64(of)
 		r.Share = &share
@@ -126,7 +134,7 @@ func (g Gate) Check(c Counts) Result {
 	}
 	named, ok := c.Named[g.Subject]
 	r.Missed = g.isMissedBy(value) || named.Unknown || named.Few != ""
-	r.Reason = g.describeResult(r, value, what)
+	r.Reason = g.describeResult(r, value, what, notJudgedFor)
 	if ok {
 		r.Reason = g.describeNamed(r, value, named)
 	}
@@ -151,10 +159,7 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 	case Untagged:
 		return c.Untagged, c.Rows, "rows"
 	case NotJudged:
-		most := 0
-		for _, n := range c.NotJudged {
-			most = max(most, n)
-		}
+		most, _ := c.mostNotJudged()
 		return most, c.Tagged, cmp.Or(c.Unit, taggedRows)
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
@@ -167,6 +172,16 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 		return c.Labels[g.Subject], c.Tagged - left, judgedRows
 	}
 	return c.Labels[g.Subject], c.Tagged, cmp.Or(c.Unit, taggedRows)
+}
+
+// mostNotJudged is the label that could not be judged in most rows, and their number.
+func (c *Counts) mostNotJudged() (most int, label string) {
+	for _, name := range slices.Sorted(maps.Keys(c.NotJudged)) {
+		if n := c.NotJudged[name]; n > most {
+			most, label = n, name
+		}
+	}
+	return most, label
 }
 
 // nearly is the tolerance for the rounding of decimal limits: 5% of 20 rows is 1 row.
@@ -185,14 +200,18 @@ func (g Gate) isMissedBy(value float64) bool {
 	return value < g.Limit || equal
 }
 
-// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), fails if > 5 %: missed by 7 points".
-func (g Gate) describeResult(r Result, value float64, what string) string {
+// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), fails if > 5 %: missed by 7 points". notJudgedFor is the
+// error that r.NotJudged is about, where it is not the subject.
+func (g Gate) describeResult(r Result, value float64, what, notJudgedFor string) string {
 	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
 	if r.Share != nil {
 		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)
 	}
 	if r.NotJudged > 0 {
 		found += fmt.Sprintf(", %d not judged", r.NotJudged)
+		if notJudgedFor != "" {
+			found += " for " + notJudgedFor
+		}
 	}
 	return found + ", " + g.describeLimit(r, value)
 }

@@ -31,7 +31,7 @@ func (r *Run) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 	c, missing := r.total, r.total[r.stage.missing()]
 	seen := gate.Counts{Rows: c[CountRows], Tagged: c[CountRows] - missing, Untagged: missing,
 		Truncated: c[CountTruncated], WithoutError: c[CountWithoutError], Rejected: c[CountRejected],
-		Labels: map[string]int{noError: c[CountWithoutError]}, NotJudged: map[string]int{}}
+		NoError: noError, Labels: map[string]int{noError: c[CountWithoutError]}, NotJudged: map[string]int{}}
 	for name, n := range c {
 		if label, ok := strings.CutPrefix(name, CountLabel); ok {
 			seen.Labels[label] = n
@@ -59,7 +59,7 @@ func (p *Process) MissedGates(results []gate.Result) error {
 	var missed []string
 	for _, r := range results {
 		if !r.Missed && r.NotJudged > 0 {
-			p.Warn("--fail-on %q knows the rows that were judged alone: %s", r.Gate, r.Reason)
+			p.Warn("--fail-on %q knows what was judged alone: %s", r.Gate, r.Reason)
 		}
 		if r.Missed {
 			missed = append(missed, fmt.Sprintf("--fail-on %q: %s", r.Gate, r.Reason))

@@ -103,8 +103,8 @@ func (h *Halo) countSame(v *Verdicts) {
 	}
 }
 
-// fewDecided is the number of pairs with a winner below which intervals are not to be trusted.
-const fewDecided = 10
+// FewDecided is the number of pairs with a winner below which intervals are not to be trusted.
+const FewDecided = 10
 
 // notesOn say in plain words why systems are not rated.
 func notesOn(t *Table) []string {
@@ -158,4 +158,4 @@ func notesOn(t *Table) []string {
 func (t *Table) decided() int { return t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B] }
 
 // HasFewDecided tells whether so few pairs have a winner that its intervals are not to be trusted.
-func (t *Table) HasFewDecided() bool { return t.decided() > 0 && t.decided() < fewDecided }
+func (t *Table) HasFewDecided() bool { return t.decided() > 0 && t.decided() < FewDecided }

@@ -213,3 +213,25 @@ func TestResultOfFewDecided(t *testing.T) {
 		}
 	}
 }
+
+// TestResultByRatings: who wins more of its pairs against a weak system than another one against that winner is not the
+// best, and neither is one that has more pairs.
+func TestResultByRatings(t *testing.T) {
+	row := func(system string, rank int, won, lost, low float64) leaderboard.Row {
+		rate := report.Number(won / (won + lost))
+		return leaderboard.Row{System: system, Rank: rank, Won: won, Lost: lost,
+			WinRate: report.Figure{Value: rate, Low: report.Number(low), High: 1}}
+	}
+	for want, rows := range map[string][]leaderboard.Row{
+		"By Overall, pro comes first by the ratings, and wins 60 [54, 100] % of its pairs, surely more than half.": {
+			row("pro", 1, 180, 120, 0.54), row("mini", 2, 390, 210, 0.61), row("base", 3, 30, 270, 0.07)},
+		"By Overall, pro wins the largest share of its pairs, 80 [59, 100] %, surely more than half.": {
+			row("pro", 1, 20, 5, 0.59), row("mini", 2, 59, 26, 0.59), row("base", 3, 6, 54, 0.05)},
+		"By Overall, pro wins the largest share of its pairs, 100 [57, 100] %; as so few pairs have a winner, that is not sure.": {
+			row("pro", 1, 5, 0, 0.57), row("mini", 2, 59, 31, 0.55), row("base", 3, 26, 54, 0.2)}} {
+		c := &Comparison{Board: &leaderboard.Board{Tables: []leaderboard.Table{{Type: verdicts.Overall, Rows: rows}}}}
+		if got := c.result(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package comparing
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -163,45 +162,40 @@ func (c *Comparison) result() string {
 		return ""
 	}
 	main := c.Main()
-	most := 0.0
-	for i := range main.Rows {
-		most = max(most, gamesOf(&main.Rows[i]))
-	}
-	rows := slices.DeleteFunc(slices.Clone(main.Rows), func(r leaderboard.Row) bool {
-		return 2*gamesOf(&r) < most // a few verdicts say nothing
-	})
-	best := slices.MaxFunc(rows, func(a, b leaderboard.Row) int { // NaN is less than any number
-		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
-	})
+	best := main.Rows[0] // by the ratings, which know against whom a system won
 	if !best.WinRate.Value.Defined() {
 		return ""
 	}
-	unsure, wins := ", surely more than half", best.System+" wins the largest share of its pairs"
+	others := slices.DeleteFunc(slices.Clone(main.Rows[1:]), func(r leaderboard.Row) bool { return gamesOf(&r) == 0 })
+	share := best.WinRate.Text(percent)
+	unsure, wins := ", surely more than half", best.System+" wins the largest share of its pairs, "+share
+	if slices.ContainsFunc(others, func(r leaderboard.Row) bool { return r.WinRate.Value > best.WinRate.Value }) {
+		wins = fmt.Sprintf("%s comes first by the ratings, and wins %s of its pairs", best.System, share)
+	}
+	few := best.Won+best.Lost < leaderboard.FewDecided
 	switch {
 	case !best.WinRate.Low.Defined():
 		unsure = ""
 	case best.WinRate.Low <= 0.5:
 		unsure = "; as the interval holds 50 %, that is not sure"
-	case main.HasFewDecided():
+	case few:
 		unsure = "; as so few pairs have a winner, that is not sure"
 	}
-	level := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
-		return r.WinRate.Value != best.WinRate.Value
+	level := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool {
+		return r.WinRate.Value != best.WinRate.Value || gamesOf(&r) != gamesOf(&best)
 	})
-	even := slices.DeleteFunc(slices.Clone(rows), func(r leaderboard.Row) bool {
-		return r.System == best.System || r.Rank != best.Rank
-	})
+	even := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool { return r.Rank != best.Rank })
 	// The share is against all others together.
-	if best.WinRate.Low > 0.5 && !main.HasFewDecided() && best.Rank > 0 && len(rows) > 2 && len(even) > 0 {
+	if best.WinRate.Low > 0.5 && !few && best.Rank > 0 && len(others) > 1 && len(even) > 0 {
 		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
-	if len(level) > 1 {
-		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs", len(level))
+	if len(level) > 0 {
+		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs, %s", len(level)+1, share)
 	}
 	if c.isOffline() {
 		unsure += "; a model's labels decided this, and no judge"
 	}
-	return fmt.Sprintf("By %s, %s, %s%s.%s", main.Type, wins, best.WinRate.Text(percent), unsure, c.byPlace(main.Type))
+	return fmt.Sprintf("By %s, %s%s.%s", main.Type, wins, unsure, c.byPlace(main.Type))
 }
 
 // byPlace names the judges that go by the place of a text more than by the text, in a sentence: more often than not the
