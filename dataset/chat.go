@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,8 +34,13 @@ func parseChat(raw json.RawMessage) []turn {
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &turns) != nil || len(turns) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(turns, func(t turn) bool { return t.Role == "" }) {
-		return nil
+	for i, t := range turns {
+		switch t.Role {
+		case "":
+			return nil
+		case "developer": // as OpenAI calls it since 2024
+			turns[i].Role = "system"
+		}
 	}
 	return turns
 }
@@ -45,19 +51,56 @@ func (t turn) text() string {
 	if json.Unmarshal(t.Content, &text) == nil {
 		return cmp.Or(text, t.Refusal)
 	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(t.Content, &parts) != nil {
-		return ""
-	}
 	var texts []string
-	for _, p := range parts {
-		if p.Text != "" {
+	for _, p := range t.parts() {
+		switch {
+		case p.Text != "":
 			texts = append(texts, p.Text)
+		case p.isOther():
+			texts = append(texts, p.name())
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// part is one of several of a turn.
+type part struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	raw  json.RawMessage
+}
+
+// parts are those of a turn; nil where it is a text.
+func (t turn) parts() (parts []part) {
+	var list []json.RawMessage
+	if json.Unmarshal(t.Content, &list) != nil {
+		return nil
+	}
+	for _, raw := range list {
+		p := part{raw: raw}
+		if json.Unmarshal(raw, &p) == nil {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// isOther tells of a picture, a sound or a file: nobody reads it, but what answers another one answers something else.
+func (p part) isOther() bool {
+	for _, kind := range []string{"image", "audio", "video", "file", "document"} {
+		if p.Text == "" && strings.Contains(p.Type, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// name stands for a part that is not read, and tells it from others: [image_url 0a1b2c3d4e5f].
+func (p part) name() string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, p.raw) // of what was JSON
+	sum := sha256.Sum256(compact.Bytes())
+	return fmt.Sprintf("[%s %x]", p.Type, sum[:6])
 }
 
 // toolCall is a call of a tool as OpenAI writes it, with a function, or as Anthropic does, a part of a turn.
@@ -196,6 +239,11 @@ func (c *conversation) text(field string) (string, error) {
 // chatText takes a field out of a row's conversation. Where the response stands in another column, a conversation that
 // goes on behind the assistant's last turn is input as a whole; else these turns are left out, which Notes says.
 func (r *Reader) chatText(row *Row, field string, c *conversation) (string, error) {
+	isOther := func(t turn) bool { return slices.ContainsFunc(t.parts(), part.isOther) }
+	place := fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
+	if r.otherParts == "" && slices.ContainsFunc(c.turns, isOther) {
+		r.otherParts = place
+	}
 	column, _, _ := r.findField(row, field)
 	toolsAlone := c.last >= 0 && c.turns[c.last].callsAlone()
 	isResponse := func(other string) bool {
@@ -208,7 +256,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
 	case !toolsAlone && row.Line != r.lastCut:
-		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line))
+		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, place)
 		r.cut++
 		r.lastCut = row.Line
 	}
@@ -225,21 +273,28 @@ func LastTurn(input string) string {
 	return last
 }
 
-// WithoutSystem is an input that was taken from a conversation without the turn of the system that it begins with, and
-// any other text as it is.
-func WithoutSystem(input string) string {
+// AsAsked is an input that was taken from a conversation as its users made it, without the turn of the system that it
+// begins with and what the model did before it answered, such as calls of tools; any other text is as it is.
+func AsAsked(input string) string {
 	last, all, whole := strings.Cut(input, wholeConversation)
-	if !whole || !strings.HasPrefix(all, "system: ") {
+	if !whole {
 		return input
 	}
-	_, rest, there := strings.Cut(all, "\nuser: ")
-	switch {
-	case !there:
-		return input
-	case rest == last: // the only turn
+	if strings.HasPrefix(all, "system: ") {
+		_, rest, there := strings.Cut(all, "\nuser: ")
+		if !there {
+			return input
+		}
+		all = "user: " + rest
+	}
+	asked := "user: " + last
+	if at := strings.LastIndex("\n"+all+"\n", "\n"+asked+"\n"); at >= 0 {
+		all = all[:at+len(asked)]
+	}
+	if all == asked { // the only turn
 		return last
 	}
-	return last + wholeConversation + "user: " + rest
+	return last + wholeConversation + all
 }
 
 // inputText is the last turn of the user, and behind it all turns before the response where there are several.

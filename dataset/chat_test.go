@@ -19,7 +19,7 @@ func TestChat(t *testing.T) {
 		system = `{"role":"system","content":"Be short."}`
 		first  = `{"role":"user","content":"Hello."}`
 		hello  = `{"role":"assistant","content":"Hello!"}`
-		asks   = `{"role":"user","content":[{"type":"text","text":"Who built it?"},{"type":"image_url","image_url":{"url":"x"}}]}`
+		asks   = `{"role":"user","content":[{"type":"text","text":"Who built it?"}]}`
 		says   = `{"role":"assistant","content":"A mason."}`
 		calls  = `{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"find","arguments":"{\"q\":1}"}},{"function":{"name":"now"}}]}`
 		tool   = `{"role":"tool","tool_call_id":"c1","content":"a mason"}`
@@ -197,7 +197,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-func TestWithoutSystem(t *testing.T) {
+func TestAsAsked(t *testing.T) {
 	turns := func(roles ...string) (all []turn) {
 		for i, role := range roles {
 			all = append(all, turn{Role: role, Content: json.RawMessage(fmt.Sprintf(`"text %d"`, i))})
@@ -209,14 +209,32 @@ func TestWithoutSystem(t *testing.T) {
 		{turns("system", "user", "assistant", "user"), turns("system", "user", "assistant", "user")[1:]},
 		{turns("user"), turns("user")},
 		{turns("user", "assistant", "user"), turns("user", "assistant", "user")},
+		{turns("user", "tool"), turns("user")},
+		{turns("system", "user", "assistant", "user", "tool"), turns("system", "user", "assistant", "user")[1:]},
 	} {
-		if got, want := WithoutSystem(inputText(c.told)), inputText(c.plain); got != want {
+		if got, want := AsAsked(inputText(c.told)), inputText(c.plain); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
 	for _, text := range []string{"", "system: x", "a\n\nThe whole conversation:\nsystem: alone"} {
-		if got := WithoutSystem(text); got != text {
+		if got := AsAsked(text); got != text {
 			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestOtherParts: a picture is read as what tells it from others, and what a model thinks is no text; a developer's turn
+// is one of the system.
+func TestOtherParts(t *testing.T) {
+	for content, want := range map[string]string{
+		`[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"a"}}]`:  "What is it?\n[image_url dc7bd5ee4747]",
+		`[{"type":"text","text":"What is it?"},{"type":"image_url", "image_url":{"url":"a"}}]`: "What is it?\n[image_url dc7bd5ee4747]",
+		`[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"It is."}]`:               "It is.",
+		`[{"type":"tool_use","name":"f","input":{}}]`:                                          "",
+	} {
+		turns := parseChat(json.RawMessage(`[{"role":"developer","content":` + content + `}]`))
+		if got := turns[0].text(); got != want || turns[0].Role != "system" {
+			t.Errorf("%s: %q of %s", content, got, turns[0].Role)
 		}
 	}
 }

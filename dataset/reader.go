@@ -219,6 +219,7 @@ type Reader struct {
 
 	chats        bool   // the first record holds a conversation
 	turnsLeftOut string // where turns of a conversation were first left out, for Notes
+	otherParts   string // where a conversation first had pictures, sounds or files, for Notes
 	cut, lastCut int    // how many conversations have such turns, and the line of the last one
 }
 
@@ -341,6 +342,10 @@ func (r *Reader) Notes() []string {
 	}
 	if note := r.noTextNote(); note != "" {
 		notes = append(notes, r.file+": "+note)
+	}
+	if r.otherParts != "" {
+		notes = append(notes, fmt.Sprintf("%s: conversations have pictures, sounds or files (first in %s), which nobody reads "+
+			"here: each stands as its kind and a number in the text", r.file, r.otherParts))
 	}
 	if r.turnsLeftOut != "" {
 		notes = append(notes, fmt.Sprintf("%s: turns behind the last one of the assistant are left out in %s, "+

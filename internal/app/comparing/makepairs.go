@@ -113,6 +113,7 @@ func (m *MakePairs) outputOf(row *dataset.Row) (*pairwise.Output, error) {
 		out.Part = dataset.PlainText(raw)
 		out.Item = strings.TrimSuffix(out.Item, dataset.EpochSuffix+out.Part)
 	}
+	out.Item = strings.TrimSpace(out.Item)
 	return out, nil
 }
 
@@ -126,7 +127,7 @@ func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	}
 	left = m.Process.WarnFaults(faults)
 	if m.By == "" {
-		m.withoutSystems(outputs)
+		m.asAsked(outputs)
 		m.splitItems(outputs)
 	}
 	outputs = m.withoutCopies(outputs)
@@ -199,9 +200,9 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 		"what an item is)", strings.Join(m.Inputs, ", "), how)})
 }
 
-// withoutSystems pairs outputs for conversations by what users said, where that pairs more of them, since the systems
-// were told different things. It does not where one system was told different things: these may be different tasks.
-func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
+// asAsked pairs outputs for conversations by what users said, where that pairs more of them, since the systems were told
+// different things, or called tools before they answered. It does not where one system was told different things: these may be different tasks.
+func (m *MakePairs) asAsked(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
 		return
@@ -209,7 +210,7 @@ func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	users, told := slices.Clone(outputs), map[[3]string]string{}
 	for i := range users {
 		x := &users[i]
-		x.Item = dataset.WithoutSystem(x.Item)
+		x.Item = dataset.AsAsked(x.Item)
 		key := [3]string{x.Item, x.Part, x.System}
 		if first, before := told[key]; before && first != outputs[i].Item {
 			return
@@ -222,8 +223,8 @@ func (m *MakePairs) withoutSystems(outputs []pairwise.Output) {
 	for i, x := range users {
 		outputs[i].Item, x.Row.Values[at] = x.Item, x.Item
 	}
-	m.Process.Warn("the systems were told different things (turns of the role system): outputs are paired by what users " +
-		"said, and judges see that alone")
+	m.Process.Warn("the systems were told different things (turns of the role system), or called tools: outputs are paired " +
+		"by what users said, and judges see that alone")
 }
 
 // sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations
