@@ -66,7 +66,9 @@ type Spent struct {
 	Currency      string  `json:"currency"`       // empty before the first call with a price
 	UnpricedInput int64   `json:"unpriced_input"` // tokens of calls made without a price
 	UnpricedOut   int64   `json:"unpriced_output"`
-	Overruns      int64   `json:"overruns"` // calls that used more than the worst case reserved for them
+	// of Calls: charged the worst case, as the endpoint gave no figures; of a Meter's own calls alone
+	Guessed  int64 `json:"guessed,omitempty"`
+	Overruns int64 `json:"overruns"` // calls that used more than the worst case reserved for them
 }
 
 // Spent sums the journal up, over all models and runs.
@@ -88,7 +90,7 @@ type account struct {
 	calls, open, input, output    int64
 	cost                          int64
 	unpricedInput, unpricedOutput int64
-	overruns                      int64
+	overruns, guessed             int64 // guessed is not stored
 
 	changed bool // and not written yet
 }
@@ -102,6 +104,7 @@ func (a *account) addAccount(d account) {
 	a.unpricedInput = addCapped(a.unpricedInput, d.unpricedInput)
 	a.unpricedOutput = addCapped(a.unpricedOutput, d.unpricedOutput)
 	a.overruns = addCapped(a.overruns, d.overruns)
+	a.guessed = addCapped(a.guessed, d.guessed)
 	a.changed = true
 }
 
@@ -117,7 +120,7 @@ func spentOf(perModel map[string]*account) Spent {
 // toSpent gives a as a Spent without currency.
 func (a *account) toSpent() Spent {
 	return Spent{Calls: a.calls, Open: a.open, Input: a.input, Output: a.output, Cost: float64(a.cost) / nano,
-		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns}
+		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns, Guessed: a.guessed}
 }
 
 func (a account) negated() account {

@@ -186,14 +186,21 @@ func billionths(cost float64) int64 {
 func (m *Meter) chargeOutcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
 	switch {
 	case err == nil:
-		return m.chargeFor(model, usageOrWorst(reply, worst))
+		used := usageOrWorst(reply, worst)
+		a := m.chargeFor(model, used)
+		if used.Input != min(reply.Usage.Input, maxTokens) || used.Output != min(reply.Usage.Output, maxTokens) {
+			a.guessed = 1
+		}
+		return a
 	case isUnsent(err):
 		return account{}
 	case isTurnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
 
 		return account{calls: 1}
 	}
-	return m.chargeFor(model, worst)
+	a := m.chargeFor(model, worst)
+	a.guessed = 1
+	return a
 }
 
 // usageOrWorst is the usage that the endpoint reports, or the worst case if the report is impossible: every call has

@@ -17,14 +17,16 @@ type Used struct {
 	Input  int64   `json:"input_tokens"`
 	Output int64   `json:"output_tokens"`
 	Cost   float64 `json:"cost"` // of models with a price, in the price list's currency
+	// of Calls, those charged the most that they can have used: no reply said what they did
+	AtMost int64 `json:"at_most,omitempty"`
 }
 
 // Minus is u without v, which is a part of it.
 func (u Used) Minus(v Used) Used {
-	return Used{u.Calls - v.Calls, u.Input - v.Input, u.Output - v.Output, u.Cost - v.Cost}
+	return Used{u.Calls - v.Calls, u.Input - v.Input, u.Output - v.Output, u.Cost - v.Cost, u.AtMost - v.AtMost}
 }
 
-func usedOf(s journal.Spent) Used { return Used{s.Calls, s.Input, s.Output, s.Cost} }
+func usedOf(s journal.Spent) Used { return Used{s.Calls, s.Input, s.Output, s.Cost, s.Open + s.Guessed} }
 
 // Usage is what models used, for the record of a run.
 type Usage struct {
@@ -45,7 +47,7 @@ func (s *Session) Used() Used {
 	var sum Used
 	for i := range s.o.Models {
 		u := s.usedBy(i)
-		sum = Used{sum.Calls + u.Calls, sum.Input + u.Input, sum.Output + u.Output, sum.Cost + u.Cost}
+		sum = Used{sum.Calls + u.Calls, sum.Input + u.Input, sum.Output + u.Output, sum.Cost + u.Cost, sum.AtMost + u.AtMost}
 	}
 	return sum
 }

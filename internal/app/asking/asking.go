@@ -129,6 +129,9 @@ func (j *Judges) Describe(u judging.Used) string {
 			text += " without the calls of " + strings.Join(unpriced, ", ") + ", of unknown price"
 		}
 	}
+	if u.AtMost > 0 {
+		text += fmt.Sprintf(" at most, as nothing says what %s used", words.Plural(int(u.AtMost), "call", "calls"))
+	}
 	return text
 }
 
