@@ -180,8 +180,8 @@ func FuzzChat(f *testing.F) {
 // TestOffered: a column that may be the answer is named, and not taken.
 func TestOffered(t *testing.T) {
 	for column, want := range map[string]string{
-		"reference": `in.jsonl: no column "answer"; what needs it is not judged (--map answer=reference takes it from that column)`,
-		"other":     `in.jsonl: no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`,
+		"reference": `in.jsonl: no column "answer" in the first row; in rows without it, what needs it is not judged (--map answer=reference takes it from that column)`,
+		"other":     `in.jsonl: no column "answer" in the first row; in rows without it, what needs it is not judged (--map answer=COLUMN names one)`,
 		"answers":   `in.jsonl: reading answer from "answers", the first text in it (--map FIELD=COLUMN names others)`,
 	} {
 		t.Run(column, func(t *testing.T) {

@@ -209,18 +209,30 @@ func (r *Reader) guessColumns(rec record) error {
 
 // lookAhead reads on until every column was seen. The error is one that ends the reading.
 func (r *Reader) lookAhead(e *ColumnsError) error {
-	for left := r.opt.maxRecord(); len(e.Fields) > 0 && len(r.ahead) < LookAhead-1 && left > 0; {
-		rec, err := r.in.next()
-		left -= rec.size()
-		r.ahead = append(r.ahead, lookedAt{rec, err})
+	return r.eachAhead(func(row *Row) (enough bool) {
+		e.Rows++
+		r.dropFound(e, row)
+		return len(e.Fields) == 0
+	})
+}
+
+// eachAhead calls f for the rows behind the first one until it has seen enough. The error is one that ends the reading.
+func (r *Reader) eachAhead(f func(*Row) (enough bool)) error {
+	left := r.opt.maxRecord()
+	for i := 0; i < LookAhead-1 && left > 0; i++ {
+		if i == len(r.ahead) {
+			rec, err := r.in.next()
+			r.ahead = append(r.ahead, lookedAt{rec, err})
+		}
+		next := r.ahead[i]
+		left -= next.rec.size()
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(next.err, io.EOF):
 			return nil
-		case err != nil:
-			return err
-		case !rec.isFault():
-			e.Rows++
-			r.dropFound(e, r.rowWithoutValues(rec))
+		case next.err != nil:
+			return next.err
+		case !next.rec.isFault() && f(r.rowWithoutValues(next.rec)):
+			return nil
 		}
 	}
 	return nil

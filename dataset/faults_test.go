@@ -341,7 +341,7 @@ func TestNotes(t *testing.T) {
 		{"in.jsonl", []byte(`{"context":"p","answers":{"text":["a","b"]},"prediction":"q","generated_question":"g"}`),
 			`reading question from "generated_question", answer from "answers", the first text in it, passage from "context" (--map FIELD=COLUMN names others)`},
 		{"bare.jsonl", []byte(`{"question":"q","passage":"p"}`),
-			`no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`},
+			`no column "answer" in the first row; in rows without it, what needs it is not judged (--map answer=COLUMN names one)`},
 		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"),
 			`the header has no comma; cells are split at ';' (--delimiter names another)|reading question from "Question", answer from "Answer", passage from "Passage" (--map FIELD=COLUMN names others)`},
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),

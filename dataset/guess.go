@@ -106,6 +106,9 @@ func (r *Reader) noteMissing(field string, row *Row) bool {
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
 			follows = "; what needs it is not judged"
+			if !r.opt.Format.storage().table {
+				follows = " in the first row; in rows without it, what needs it is not judged"
+			}
 		}
 	}
 	if follows == "" && hint == "COLUMN names one" {

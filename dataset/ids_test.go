@@ -95,6 +95,15 @@ func TestIDColumns(t *testing.T) {
 	}
 }
 
+// TestIDLater: that the first row alone lacks the id is no fault of the file.
+func TestIDLater(t *testing.T) {
+	line := func(more string) string { return `{"question":"Who?","answer":"Ann","passage":"P"` + more + "}" }
+	rows, bad := read(t, line("")+"\n"+line(`,"s":"b"`), Options{ID: []string{"s"}})
+	if len(rows) != 2 || len(bad) > 0 || rows[0].GivenID() != "" || rows[1].ID != "b" {
+		t.Errorf("%v, %v", rows, bad)
+	}
+}
+
 // TestIndex: rows that share an id are found by their texts, whatever stands between them in the other file.
 func TestIndex(t *testing.T) {
 	const header = "id,question,answer,passage\n"

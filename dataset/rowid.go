@@ -70,13 +70,24 @@ func (r *Reader) findIDColumns(first *Row) error {
 		r.id = given
 	case r.opt.OwnNames:
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", given[slices.IndexFunc(given, lacks)], ColumnID))
-	default:
+	case r.opt.Format.storage().table || !r.isAhead(given):
 		return &ColumnsError{First: first, id: given[slices.IndexFunc(given, lacks)]}
+	default:
+		r.id = given
 	}
 	if isNoID(r.id) {
 		r.id = nil
 	}
 	return nil
+}
+
+// isAhead tells whether one of the next rows has all of some columns.
+func (r *Reader) isAhead(columns []string) (found bool) {
+	_ = r.eachAhead(func(row *Row) bool { // Read gives the error after the rows before it
+		found = !slices.ContainsFunc(columns, func(c string) bool { _, there := row.Get(c); return !there })
+		return found
+	})
+	return found
 }
 
 // takeSpelledID takes a column such as ID.
