@@ -81,6 +81,9 @@ func (p *Pairing) advice() string {
 	if len(p.Would) > 0 {
 		return fmt.Sprintf("--id %s would pair nearly all rows", words.Quote(strings.Join(p.Would, ",")))
 	}
+	if !areMany(p.OnlyA, p.RowsA) || !areMany(p.OnlyB, p.RowsB) {
+		return "the other file has no such rows, or names them otherwise: then --id COLUMN names what pairs them"
+	}
 	return "no column that both files have would pair them: give rows of the same input the same value in a column, " +
 		"and name it with --id COLUMN; of rows on other inputs, erreval stats A B --by file compares the shares"
 }
