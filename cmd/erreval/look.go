@@ -56,7 +56,7 @@ func readLookOptions(ctx *cli.Context, min, max int, what string,
 	if o.Rows, err = openRows(ctx, o.paths, open); err != nil {
 		return nil, err
 	}
-	o.RecordedID = run.ReadRecordedID(o.paths) // rows of several files are joined by it
+	o.Recorded, o.RecordedID = run.ReadRecorded(o.paths) // rows of several files are joined by it
 	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, err
 	}

@@ -191,15 +191,19 @@ func ReadMaker(file string) (m Maker) {
 	return m
 }
 
-// ReadRecordedID gives the columns from which the first of the files whose run record names some got the ids of its
-// rows; nil if none does.
-func ReadRecordedID(files []string) []string {
+// ReadRecorded is ReadRecordedColumns of the first of some files whose record names columns of fields, and of the first
+// that names some of the id: one may have been copied without its record.
+func ReadRecorded(files []string) (fields map[string]string, id []string) {
 	for _, file := range files {
-		if _, id := ReadRecordedColumns(file); id != nil {
-			return id
+		of, ids := ReadRecordedColumns(file)
+		if fields == nil {
+			fields = of
+		}
+		if id == nil {
+			id = ids
 		}
 	}
-	return nil
+	return fields, id
 }
 
 // ReadRecordedColumns is Record.ReadFrom of the run that made a file.
