@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -133,6 +135,21 @@ func (d *Diagnosis) MadeWith(taxonomy string) bool {
 	made, _, _ := strings.Cut(d.Taxonomy, ".")
 	major, _, _ := strings.Cut(taxonomy, ".")
 	return d.Taxonomy == "" || made == major
+}
+
+// NameLabels puts labels into the taxonomy's spelling, as somebody may have typed one. It is an error if the taxonomy
+// lacks one; that one stays.
+func (d *Diagnosis) NameLabels(t *taxonomy.Taxonomy) (err error) {
+	for n, label := range d.Labels {
+		i, ok := t.Index(strings.TrimSpace(label))
+		if !ok {
+			err = cmp.Or(err, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), label,
+				quotedOr(spelling.Nearest(label, t.Labels(), 2))))
+			continue
+		}
+		d.Labels[n] = t.Types[i].Name
+	}
+	return err
 }
 
 // CheckNoError refuses the taxonomy's label of rows without errors beside another.

@@ -98,6 +98,9 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 			return t.unfit("row "+row.ID, d.Taxonomy)
 		}
 		if d != nil {
+			if err := d.NameLabels(t.Taxonomy); err != nil {
+				return Unfit(fmt.Errorf("row %s: %w", row.ID, err))
+			}
 			if err := d.CheckNoError(t.Taxonomy); err != nil {
 				return fmt.Errorf("row %s: %w", row.ID, err)
 			}

@@ -236,6 +236,11 @@ func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 		r.add(facetLabel, dataset.StatusUntagged)
 		return
 	}
+	if p.task != nil && d.MadeWith(p.task.ID()) {
+		if err := d.NameLabels(p.task); err != nil {
+			r.faults = append(r.faults, fmt.Sprintf("row %s: %v", r.id, err))
+		}
+	}
 	for _, label := range d.Labels {
 		r.add(facetLabel, label)
 	}
