@@ -1,6 +1,7 @@
 package xlsx
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"strconv"
@@ -85,20 +86,25 @@ func (b *workbook) readStyles() error {
 	return nil
 }
 
-// formatDate is a day number as an ISO 8601 text: with a time if it has one, and a time alone below 1.
+// formatDate is a day number as an ISO 8601 text: with a time if it has one, and a time alone from 0 to 1. Days before
+// 1900, which other programs than Excel write, are negative. What is no day of the years 1 to 9999 stays a number.
 func (b *workbook) formatDate(number string) (any, error) {
 	days, err := strconv.ParseFloat(number, 64)
-	if err != nil || days < 0 || days >= 2958466 { // the year 10000
+	if err != nil {
 		return nil, err
+	}
+	if days < -693593 || days >= 2958466 {
+		return json.RawMessage(number), nil
 	}
 	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 	switch {
 	case b.d1904:
 		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-	case days < 60: // Excel's 1900 has a 29 February
+	case 0 <= days && days < 60: // Excel's 1900 has a 29 February
 		epoch = epoch.AddDate(0, 0, 1)
 	}
-	whole, part := math.Modf(days)
+	whole := math.Floor(days)
+	part := days - whole
 	t := epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86400e3)) * time.Millisecond)
 	switch {
 	case whole == 0:
