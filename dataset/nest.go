@@ -185,9 +185,15 @@ func (n *nested) addPart(out []column, part flatPart, cell any) ([]column, error
 // isPlace tells whether the nested value comes to stand there.
 func (n *nested) isPlace(c column) bool { return c.name == n.name && c.value == nil }
 
+// commaNumber is a number as Excel writes it in many countries; 1,234 may be another one, and is none here.
+var commaNumber = regexp.MustCompile(`^-?(0,[0-9]+|[1-9][0-9]*,([0-9]{1,2}|[0-9]{4,}))$`)
+
 // typeOfKind gives a cell the type of its kind.
 func typeOfKind(kind string, raw json.RawMessage) (json.RawMessage, error) {
 	text, isText := jsontext.Unquote(raw)
+	if isText && kind == "a number" && commaNumber.MatchString(text) {
+		text = strings.Replace(text, ",", ".", 1)
+	}
 	switch numeric := kind == "a number"; {
 	case numeric && isText && !number.MatchString(text):
 		return nil, fmt.Errorf("%.40q is no number", text)

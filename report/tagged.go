@@ -159,6 +159,9 @@ func (e *UntaggedError) Error() string { return e.text }
 func (t *Tagged) NothingToShow(rows int) error {
 	files := t.FileNames()
 	switch {
+	case rows > 0 && len(t.faults) > 0:
+		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged, and %s; the first: %v", files,
+			words.Plural(rows, "row", "rows"), words.Plural(len(t.faults), "line is no row", "lines are no rows"), t.faults[0])}
 	case rows > 0:
 		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT",
 			files, words.Plural(rows, "row", "rows"), t.files[0])}
