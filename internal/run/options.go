@@ -125,6 +125,10 @@ func CheckNew(out string) error {
 		return err
 	}
 	if _, err := os.Lstat(out); err == nil {
+		if made, err := runrecord.Read(out); err == nil && made != nil && !made.IsOf(out) {
+			return fmt.Errorf("output %s exists already, and somebody changed it since erreval wrote it: choose another name "+
+				"with -o; --overwrite would lose the changes", out)
+		}
 		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", out)
 	}
 	return nil
