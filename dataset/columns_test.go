@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -133,6 +134,23 @@ func TestOneWord(t *testing.T) {
 		notes := strings.Join(r.Notes(), "|")
 		if strings.Contains(notes, note) != c.want || strings.Contains(notes, letter) != (c.before == 9) {
 			t.Errorf("%d and %q: notes %q", c.before, c.last, notes)
+		}
+	}
+}
+
+// TestExchanged: passages that are mostly no longer than their questions are doubted.
+func TestExchanged(t *testing.T) {
+	const line = `{"question":"%s","passage":"%s"}` + "\n"
+	short, long := "Who built it?", "It was built by Ann in 1802."
+	for n, want := range map[int]bool{5: false, 6: true} {
+		text := strings.Repeat(fmt.Sprintf(line, long, short), n) + strings.Repeat(fmt.Sprintf(line, short, long), 10-n)
+		r := NewReader(strings.NewReader(text), "in.jsonl", Options{Taxonomy: questions(t)})
+		if _, _, err := readErr(r); err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(r.Notes(), "|")
+		if strings.Contains(notes, "in 6 of 10 rows the passage is no longer than the question: are their columns exchanged?") != want {
+			t.Errorf("%d: %s", n, notes)
 		}
 	}
 }

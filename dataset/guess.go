@@ -172,6 +172,10 @@ func (r *Reader) watchWords(row *Row) {
 			r.noText[f] = noText{no.rows + 1, cmp.Or(no.text, row.Values[i]), cmp.Or(no.place, r.placeOf(row))}
 		}
 	}
+	if question, passage := slices.Index(r.fields, "question"), slices.Index(r.fields, "passage"); question >= 0 &&
+		passage >= 0 && !tagged && len(row.Values[passage]) <= len(row.Values[question]) {
+		r.short++
+	}
 	if r.rows == 0 {
 		r.oneWord = map[string]string{}
 		for i, f := range r.fields {
@@ -228,6 +232,10 @@ func (r *Reader) oneWordNote() string {
 			notes = append(notes, fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its "+
 				"column with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
 		}
+	}
+	if r.rows >= fewTexts && 2*r.short > r.rows {
+		notes = append(notes, fmt.Sprintf("in %d of %d rows the passage is no longer than the question: are their columns "+
+			"exchanged?", r.short, r.rows))
 	}
 	return strings.Join(notes, "; ")
 }

@@ -198,6 +198,7 @@ type Reader struct {
 	shown    map[string]string // record.shown of the last row
 	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
 	noText   map[string]noText // by field
+	short    int               // rows whose passage is no longer than their question
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
