@@ -89,7 +89,8 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	}
 	s.given = s.given || !row.HasTextID()
 	id := row.indexID()
-	if len(row.Values) == 0 && row.given == "" && strings.HasPrefix(row.ID, row.TextHash()) { // nothing says which rows of another file it belongs to
+	if len(row.Values) == 0 && row.given == "" && strings.HasPrefix(row.ID, row.TextHash()) {
+		// nothing says which row of another file it belongs to
 		p.lines++
 		id = fmt.Sprint("\x00", p.lines)
 	}
@@ -113,32 +114,6 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	s.system = append(s.system, hash(string(system)))
 	s.rows++
 	return hash
-}
-
-// keepValues keeps hashes of a row's values; none of a file of too many rows.
-func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
-	n := s.rows - 1 // before it
-	if n >= adviceRows {
-		s.columns, s.values = nil, nil
-		return
-	}
-	for _, c := range row.columns {
-		if c.value[0] != '"' && !wholeNumber.Match(c.value) || string(c.value) == `""` {
-			continue
-		}
-		values, there := s.values[c.name]
-		if !there && len(s.columns) == adviceColumns {
-			continue
-		}
-		if !there {
-			if s.values == nil {
-				s.values = map[string][]uint64{}
-			}
-			s.columns = append(s.columns, c.name)
-		}
-		values = append(values, make([]uint64, n-len(values))...)
-		s.values[c.name] = append(values, hash(string(c.value)))
-	}
 }
 
 // Match pairs the rows.
@@ -362,37 +337,4 @@ func (p *Pairing) pairRest(pairs *Pairs) {
 	}
 	pairBy(join(keyA, a.judged), join(keyB, b.judged), true)
 	pairBy(keyA, keyB, false)
-}
-
-// wouldPair finds the column, or the two, by which almost all rows have a partner.
-func (p *Pairing) wouldPair() []string {
-	a, b := &p.sides[0], &p.sides[1]
-	var columns []string
-	for _, name := range a.columns {
-		if slices.Contains(b.columns, name) {
-			columns = append(columns, name)
-		}
-	}
-	pairs := func(names ...string) bool {
-		keyA, keyB := a.key(names), b.key(names)
-		if !mostlyDistinct(keyA) || !mostlyDistinct(keyB) {
-			return false
-		}
-		pairs := p.match(keyA, keyB, names, false)
-		return p.isEnough(pairs.Both - p.countStrange(pairs))
-	}
-	for _, name := range columns {
-		if pairs(name) {
-			return []string{name}
-		}
-	}
-	columns = columns[:min(len(columns), maxKeyColumns)]
-	for i, one := range columns {
-		for _, other := range columns[i+1:] {
-			if pairs(one, other) {
-				return []string{one, other}
-			}
-		}
-	}
-	return nil
 }

@@ -1,5 +1,7 @@
 package dataset
 
+import "slices"
+
 // key joins the values of columns for each row; 0 where one has none.
 func (s *pairSide) key(names []string) []uint64 {
 	key := make([]uint64, s.rows)
@@ -39,4 +41,63 @@ func mostlyDistinct(key []uint64) bool {
 		seen[k] = true
 	}
 	return true
+}
+
+// keepValues keeps hashes of a row's values; none of a file of too many rows.
+func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
+	n := s.rows - 1 // before it
+	if n >= adviceRows {
+		s.columns, s.values = nil, nil
+		return
+	}
+	for _, c := range row.columns {
+		if c.value[0] != '"' && !wholeNumber.Match(c.value) || string(c.value) == `""` {
+			continue
+		}
+		values, there := s.values[c.name]
+		if !there && len(s.columns) == adviceColumns {
+			continue
+		}
+		if !there {
+			if s.values == nil {
+				s.values = map[string][]uint64{}
+			}
+			s.columns = append(s.columns, c.name)
+		}
+		values = append(values, make([]uint64, n-len(values))...)
+		s.values[c.name] = append(values, hash(string(c.value)))
+	}
+}
+
+// wouldPair finds the column, or the two, by which almost all rows have a partner.
+func (p *Pairing) wouldPair() []string {
+	a, b := &p.sides[0], &p.sides[1]
+	var columns []string
+	for _, name := range a.columns {
+		if slices.Contains(b.columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	pairs := func(names ...string) bool {
+		keyA, keyB := a.key(names), b.key(names)
+		if !mostlyDistinct(keyA) || !mostlyDistinct(keyB) {
+			return false
+		}
+		pairs := p.match(keyA, keyB, names, false)
+		return p.isEnough(pairs.Both - p.countStrange(pairs))
+	}
+	for _, name := range columns {
+		if pairs(name) {
+			return []string{name}
+		}
+	}
+	columns = columns[:min(len(columns), maxKeyColumns)]
+	for i, one := range columns {
+		for _, other := range columns[i+1:] {
+			if pairs(one, other) {
+				return []string{one, other}
+			}
+		}
+	}
+	return nil
 }

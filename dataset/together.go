@@ -18,8 +18,8 @@ func NewTogether(t *taxonomy.Taxonomy, id []string, system string, files int) *T
 // Add adds the next row of a file.
 func (g *Together) Add(file int, row *Row) { g.p.add(&g.files[file], row) }
 
-// Numbers gives each row of each file a number below that of all rows. Rows with the same number belong together; no two
-// rows of a file have the same. A row's partner in the first of the files that have one counts.
+// Numbers gives each row of each file a number below that of all rows. Rows with the same number belong together; no
+// two rows of a file have the same. A row's partner in the first of the files that have one counts.
 func (g *Together) Numbers() [][]int32 {
 	all, next := make([][]int32, len(g.files)), int32(0)
 	for k := range g.files {

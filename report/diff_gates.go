@@ -31,8 +31,8 @@ func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
 // Tests of single labels are corrected for the labels that are asked for.
 func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	c := gate.Counts{Rows: d.B.Rows, Tagged: d.Compared, Untagged: d.B.untagged, Rejected: d.B.Rejected + d.B.LeftOut,
-		NoError: noError, RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows", Labels: map[string]int{},
-		NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
+		NoError: noError, RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows",
+		Labels: map[string]int{}, NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
 	d.addNamed(&c, "", "error types", d.Labels)
 	d.addAny(&c)
 	var tested []LabelDiff

@@ -26,7 +26,9 @@ func (u Used) Minus(v Used) Used {
 	return Used{u.Calls - v.Calls, u.Input - v.Input, u.Output - v.Output, u.Cost - v.Cost, u.AtMost - v.AtMost}
 }
 
-func usedOf(s journal.Spent) Used { return Used{s.Calls, s.Input, s.Output, s.Cost, s.Open + s.Guessed} }
+func usedOf(s journal.Spent) Used {
+	return Used{s.Calls, s.Input, s.Output, s.Cost, s.Open + s.Guessed}
+}
 
 // Usage is what models used, for the record of a run.
 type Usage struct {

@@ -333,9 +333,9 @@ type Side struct {
 	Value string `json:"value"`
 }
 
-// PairsQuery compares the rows of two sides: of two runs those that belong together (Columns.Pair), of two systems by the
-// group field, or where a system has several rows of a group by all fields but the judged one. Of several rows with one
-// key the first is compared with the first in the order of their ids, and so on.
+// PairsQuery compares the rows of two sides: of two runs those that belong together (Columns.Pair), of two systems by
+// the group field, or where a system has several rows of a group by all fields but the judged one. Of several rows with
+// one key the first is compared with the first in the order of their ids, and so on.
 type PairsQuery struct {
 	A      Side   `json:"a"`
 	B      Side   `json:"b"`

@@ -62,8 +62,7 @@ const (
 // prepared is what is read of a row; making it needs no other row.
 type prepared struct {
 	row                          *dataset.Row
-	id                           string
-	text                         string
+	id, text                     string
 	fields                       map[string]string // beginnings of the others, as text is of the judged one
 	record                       []byte
 	words                        []string

@@ -286,27 +286,7 @@ func (m *Merged) Text(w io.Writer) error {
 		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
 			words.Plural(m.Items, "item", "items"))
 	}
-	if left := words.Some(words.Count{N: len(m.Skipped), What: "skipped"}, words.Count{N: len(m.Missing),
-		What: "not answered"}, words.Count{N: len(m.Conflicts), What: "in conflict"}); left != "" {
-		out.Add("left out", "%s", left)
-	}
-	if m.Late > 0 {
-		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
-			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
-	}
-	if m.Later > 0 {
-		out.Add("left out", "what was said later of %s that somebody decided: whoever did corrects it on the review page, or a "+
-			"mark does", words.Plural(m.Later, "row", "rows"))
-	}
-	if n := len(m.Dropped); n > 0 {
-		out.Add("left out", "%d that %s skipped", n, strings.Join(m.droppers(), " and "))
-	}
-	if m.Kept > 0 {
-		out.Add("of these", "%s merged before, with labels that stay", words.Plural(m.Kept, "row was", "rows were"))
-	}
-	if m.Marked > 0 {
-		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
-	}
+	m.addLeft(&out)
 	for i, r := range m.Reviewers {
 		if !m.isOnlySettled() {
 			out.Add(r.Name, "%s", r.Summary())
@@ -326,6 +306,31 @@ func (m *Merged) Text(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	return m.Agreement.Text(w)
+}
+
+// addLeft says what the merge left out.
+func (m *Merged) addLeft(out *report.Lines) {
+	if left := words.Some(words.Count{N: len(m.Skipped), What: "skipped"}, words.Count{N: len(m.Missing),
+		What: "not answered"}, words.Count{N: len(m.Conflicts), What: "in conflict"}); left != "" {
+		out.Add("left out", "%s", left)
+	}
+	if m.Late > 0 {
+		out.Add("of these", "%s merged before, with labels that stay until somebody decides",
+			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
+	}
+	if m.Later > 0 {
+		out.Add("left out", "what was said later of %s that somebody decided: whoever did corrects it on the review page, "+
+			"or a mark does", words.Plural(m.Later, "row", "rows"))
+	}
+	if n := len(m.Dropped); n > 0 {
+		out.Add("left out", "%d that %s skipped", n, strings.Join(m.droppers(), " and "))
+	}
+	if m.Kept > 0 {
+		out.Add("of these", "%s merged before, with labels that stay", words.Plural(m.Kept, "row was", "rows were"))
+	}
+	if m.Marked > 0 {
+		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
+	}
 }
 
 // isOnlySettled tells whether nobody answered more than what reviewers differed on.

@@ -196,59 +196,6 @@ func (g *gathered) add(given []Answer) {
 	}
 }
 
-// recall adds what earlier merges used, unless it is given anew. A file takes no word back by which a row was merged: it
-// may be an old one. On the review page a word that no merge used was given later.
-func (g *gathered) recall() {
-	stored := g.stored
-	g.takeCorrections(stored)
-	for k, a := range g.answers {
-		labels, merged := g.earlier.Decided[a.ItemID]
-		old := stored[k]
-		switch {
-		case !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels):
-		case a.onPage:
-			g.corrected[a.ItemID] = true
-		default:
-			g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
-				"back with refine undo and merge all files at once, or correct it on the review page", a.Reviewer, a.says(),
-				says(labels))
-		}
-	}
-	for k, a := range stored {
-		if g.answers[k] == nil {
-			g.answers[k] = a
-		}
-	}
-	slices.SortFunc(g.faults, func(a, b *Fault) int { // a map has no order
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell),
-			cmp.Compare(a.ItemID, b.ItemID))
-	})
-}
-
-// takeCorrections takes what somebody who decided between reviewers says on the page for another decision, and not for
-// one more voice.
-func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
-	for k, a := range g.answers {
-		deciding := answerKey{k.item, k.reviewer, true}
-		decision, old := stored[deciding], stored[k]
-		if k.resolves || !a.onPage || a.Skipped || decision == nil || decision.Skipped || old != nil && old.same(a) {
-			continue
-		}
-		delete(g.answers, k)
-		if again := g.answers[deciding]; !decision.same(a) && (again == nil || again.same(decision)) {
-			corrected := *a
-			corrected.Resolves = true
-			g.answers[deciding], g.corrected[k.item] = &corrected, true
-		}
-	}
-}
-
-// isLater tells whether an answer that no merge used says otherwise than the item was decided.
-func (g *gathered) isLater(a *Answer, decided []string) bool {
-	old := g.stored[keyOf(a)]
-	return !a.Resolves && !a.Skipped && !slices.Equal(a.Labels, decided) && (old == nil || !old.same(a))
-}
-
 // sorted are all answers in the batch's order, then by reviewer.
 func (g *gathered) sorted() []Answer {
 	var all []Answer

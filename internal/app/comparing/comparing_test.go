@@ -146,14 +146,15 @@ func TestPairsOfSystems(t *testing.T) {
 		}
 		return rows
 	}
-	brief, kind := "Be brief.", "Be kind."
-	got, said := pairsOf(t, rows([3]string{"a", brief, "Who?"}, [3]string{"a", brief, "Why?"}, [3]string{"b", kind, "How?"},
-		[3]string{"b", kind, "When?"}, [3]string{"a", brief, "Why?"})...)
-	if want := []string{"Hi02", "Hi13"}; !slices.Equal(got, want) || !strings.Contains(said, "were told different things") {
+	const brief, kind, told = "Be brief.", "Be kind.", "were told different things"
+	got, said := pairsOf(t, rows([3]string{"a", brief, "Who?"}, [3]string{"a", brief, "Why?"},
+		[3]string{"b", kind, "How?"}, [3]string{"b", kind, "When?"}, [3]string{"a", brief, "Why?"})...)
+	if want := []string{"Hi02", "Hi13"}; !slices.Equal(got, want) || !strings.Contains(said, told) {
 		t.Errorf("%v, want %v; said %s", got, want, said)
 	}
-	got, said = pairsOf(t, rows([3]string{"a", brief, "Who?"}, [3]string{"a", kind, "Why?"}, [3]string{"b", kind, "How?"})...)
-	if len(got) != 1 || strings.Contains(said, "told different things") || !strings.Contains(said, "1 of 3 rows are left out") {
+	tasks := rows([3]string{"a", brief, "Who?"}, [3]string{"a", kind, "Why?"}, [3]string{"b", kind, "How?"})
+	got, said = pairsOf(t, tasks...)
+	if len(got) != 1 || strings.Contains(said, told) || !strings.Contains(said, "1 of 3 rows are left out") {
 		t.Errorf("%v; said %s", got, said)
 	}
 }

@@ -200,8 +200,9 @@ func (m *MakePairs) splitItems(outputs []pairwise.Output) {
 		"what an item is)", strings.Join(m.Inputs, ", "), how)})
 }
 
-// asAsked pairs outputs for conversations by what users said, where that pairs more of them, since the systems were told
-// different things, or called tools before they answered. It does not where one system was told different things: these may be different tasks.
+// asAsked pairs outputs for conversations by what users said, where that pairs more of them, since the systems were
+// told different things, or called tools before they answered. It does not where one system was told different things:
+// these may be different tasks.
 func (m *MakePairs) asAsked(outputs []pairwise.Output) {
 	at := slices.Index(m.Rows.Taxonomy.FieldNames(), m.Rows.Taxonomy.GroupField())
 	if at < 0 {
@@ -223,8 +224,8 @@ func (m *MakePairs) asAsked(outputs []pairwise.Output) {
 	for i, x := range users {
 		outputs[i].Item, x.Row.Values[at] = x.Item, x.Item
 	}
-	m.Process.Warn("the systems were told different things (turns of the role system), or called tools: outputs are paired " +
-		"by what users said, and judges see that alone")
+	m.Process.Warn("the systems were told different things (turns of the role system), or called tools: outputs are " +
+		"paired by what users said, and judges see that alone")
 }
 
 // sayOtherInputs warns of outputs for one item of --pair-by that were written for different inputs. Of conversations
