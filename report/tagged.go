@@ -66,7 +66,7 @@ func GroupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) (string, erro
 
 // NoColumn is the *OptionError for an option that names a column which the row does not have.
 func NoColumn(option string, row *dataset.Row, column string) error {
-	return OptionErrorf("%s: row %s has no column %q; the columns are %s", option, row.ID, column,
+	return OptionErrorf("%s: row %s has no column %q; the columns are %s", option, ShortID(row.ID), column,
 		strings.Join(row.Columns(), ", "))
 }
 

@@ -11,7 +11,7 @@ import (
 // testSection shows the tests of every pair of systems with the smallest p.
 func (s *Stats) testSection() Section {
 	out := Section{Title: "Every pair of systems, in points", Table: NewTable("", "difference", s.intervalTitle(), "p",
-		"p, corrected", "pairs of rows")}
+		"p, corrected", "pairs")}
 	out.Table.Clip = true
 	others := slicesWithout(s.Tests, func(d Test) bool { return s.isClean(&d.Contrast) || !d.P.Defined() })
 	out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
@@ -27,6 +27,10 @@ func (s *Stats) testSection() Section {
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
 	}
+	if slices.ContainsFunc(s.Tests, func(d Test) bool { return d.byMeans }) {
+		out.Notes = append(out.Notes, "pairs with \"means\" are of the means of inputs: fewer than nine in ten rows have a "+
+			"partner")
+	}
 	order := slices.SortedStableFunc(slices.Values(s.Tests), func(a, b Test) int { // undefined ones come last
 		return cmp.Or(-cmp.Compare(indicator(a.P.Defined()), indicator(b.P.Defined())), cmp.Compare(a.P, b.P))
 	})
@@ -38,6 +42,9 @@ func (s *Stats) testSection() Section {
 		pairs := "not paired"
 		if d.Paired {
 			pairs = fmt.Sprint(d.Rows)
+			if d.byMeans {
+				pairs += " means"
+			}
 		}
 		out.Table.Rows = append(out.Table.Rows, []any{name + ": " + d.System + " minus " + d.Than, text, interval,
 			d.P.As(InP), d.PHolm.As(InP), pairs})
