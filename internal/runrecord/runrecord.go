@@ -63,7 +63,7 @@ type Content struct {
 
 // Changed says that a file is not as its run wrote it.
 const Changed = "changed since erreval wrote it: what was found in texts that changed is old, until the command that " +
-	"found it runs again"
+	"found it runs again, which replaces labels that somebody changed"
 
 // mostHashed is the largest file, in bytes, whose content is compared by commands that only look at it.
 const mostHashed = 64 << 20

@@ -107,8 +107,8 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
 			}
-			// Of two versions, what did not change is of both; a stage has all rows, or is of no others.
-			if n := len(s.repeated); n < rows && !s.isBare() && (!handedOn || n < others) {
+			// Of two versions, what did not change is of both, and a selection's rows are of the whole, too.
+			if n := len(s.repeated); !s.isBare() && (n < rows || !handedOn && n < others) {
 				s.repeated, s.readFrom = nil, nil
 			}
 		}
