@@ -124,9 +124,12 @@ func (r *Row) columnList() string {
 	return "the columns are " + strings.Join(r.Columns(), ", ")
 }
 
-// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by
-// semicolons. It gives the taxonomy's names, in its order. An absent or null column is an error,
-// since unknown is not the same as none.
+// NoLabel stands in a cell for "nothing is wrong" where the taxonomy has no label for it.
+const NoLabel = "(none)"
+
+// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by semicolons, or NoLabel.
+// It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since unknown
+// is not the same as none.
 func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	raw, ok := r.Get(ColumnLabels)
 	if !ok || isNull(raw) {
@@ -135,6 +138,14 @@ func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	given, err := labelList(raw)
 	if err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
+	}
+	var text string
+	if t.NoErrorIndex() < 0 && json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) == "" {
+		return nil, fmt.Errorf("row %s: column %q is empty; write %q for a row in which nothing is wrong", r.ID, ColumnLabels,
+			NoLabel)
+	}
+	if t.NoErrorIndex() < 0 && len(given) == 1 && strings.TrimSpace(given[0]) == NoLabel {
+		given = nil
 	}
 	labels, err := CanonicalLabels(given, t)
 	if err == nil {

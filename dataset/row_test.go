@@ -88,6 +88,13 @@ func TestLabelsWithoutNoError(t *testing.T) {
 	if labels, err := rows[0].Labels(&tax); err != nil || labels == nil || len(labels) != 0 {
 		t.Errorf("got %v, %v, want an empty list", labels, err)
 	}
+	for text, known := range map[string]bool{`""`: false, `" "`: false, `"[]"`: true, `"(none)"`: true, `[]`: true, `["(none)"]`: true} {
+		rows, _ := read(t, with(`"labels":`+text), Options{})
+		labels, err := rows[0].Labels(&tax)
+		if (err == nil) != known || len(labels) > 0 {
+			t.Errorf("%s: %q, %v", text, labels, err)
+		}
+	}
 }
 
 func TestDiagnosis(t *testing.T) {

@@ -39,12 +39,15 @@ func (g *gathered) recall() {
 func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
 	for k, a := range g.answers {
 		deciding := answerKey{k.item, k.reviewer, true}
-		decision, old := stored[deciding], stored[k]
+		decision, old, again := stored[deciding], stored[k], g.answers[deciding]
+		if decision == nil && again != nil && again.onPage && a.Time.After(again.Time) { // of a merge that was taken back
+			decision = again
+		}
 		if k.resolves || !a.onPage || a.Skipped || decision == nil || decision.Skipped || old != nil && old.same(a) {
 			continue
 		}
 		delete(g.answers, k)
-		if again := g.answers[deciding]; !decision.same(a) && (again == nil || again.same(decision)) {
+		if !decision.same(a) && (again == nil || again.same(decision)) {
 			corrected := *a
 			corrected.Resolves = true
 			g.answers[deciding], g.corrected[k.item] = &corrected, true

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -269,6 +270,14 @@ func TestMergeDecisionCorrected(t *testing.T) {
 	keep(t, f, third)
 	if e, again := merge(corrected); again.New(e) || again.Later != 0 {
 		t.Errorf("once more: %+v", again.Merge)
+	}
+	again, undone := wallBatch(t), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	_, first = mergePartly(t, again, twoReviewers(again))
+	keep(t, again, first) // what cleo decided and corrected was taken back
+	decision.onPage, decision.Time, corrected.Time = true, undone, undone.Add(time.Minute)
+	if _, both := mergePartly(t, again, []Answer{decision, corrected}); len(both.Reviewers) != 2 ||
+		!reflect.DeepEqual(both.Decided, map[string][]string{"B001-0002": {"Off Topic"}}) {
+		t.Errorf("both after undo: %+v", both.Merge)
 	}
 	save(t, f, "cleo.jsonl", corrected)
 	if e, err := f.Earlier(); err != nil || len(f.Unmerged(e)) != 0 {

@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // None stands for "nothing wrong" where the taxonomy has no label for that.
-const None = "(none)"
+const None = dataset.NoLabel
 
 // choices are what a reviewer chooses among.
 func choices(t *taxonomy.Taxonomy) []string {
