@@ -113,7 +113,7 @@ func chooseFirst(ctx *cli.Context, e *env, dir string) error {
 	}
 	err = chooseBatch(ctx, e, w, selectWith(ctx, e, w, on))
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\n%s was made; go on with: erreval refine select %[2]s", err, words.Quote(dir))
+		err = fmt.Errorf("%w\n%s was made; what comes next says: erreval refine status %[2]s", err, words.Quote(dir))
 	}
 	return err
 }

@@ -176,7 +176,8 @@ func (s *choice) tag(ctx context.Context) error {
 	job := TagJob{Pool: s.w.Path(PoolFile), Out: s.tagged, Model: s.w.ModelOf(s.current),
 		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Begun: fileThere(s.tagged)}
 	if job.Model == "" {
-		return optionErrorf("%s has no model yet that could look at the pool; train one with: erreval refine train %s",
+		return optionErrorf("%s has no model yet that could look at the pool: train one on its labelled rows with erreval "+
+			"refine train %s; without labelled rows, make it anew with --train, or name a model as start in refine.yaml",
 			s.w.Dir, words.Quote(s.w.Dir))
 	}
 	if err := errors.Join(s.w.CheckWeights(s.current), os.MkdirAll(filepath.Dir(s.tagged), 0o777)); err != nil {
