@@ -143,6 +143,9 @@ func (r *Row) SystemName() SystemName {
 	return SystemName{}
 }
 
+// String is the name; "" is none.
+func (s SystemName) String() string { return s.name }
+
 // IsOther tells whether two rows say, in columns of one name, that they are of different systems.
 func (s SystemName) IsOther(other SystemName) bool {
 	return s.column != "" && s.column == other.column && s.name != other.name

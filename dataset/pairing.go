@@ -28,16 +28,17 @@ const maxKeyColumns = 12
 // of a group, such as a passage, is paired by the judged text, or likewise by its order: the rest of what a system was
 // given may be of its own making, as the answer that a question is for.
 type Pairing struct {
-	System string // column that names systems; NewPairing sets ColumnSystem
+	System string // column that names systems; NewPairing sets ColumnSystem. Rows without it may name theirs otherwise
 
-	byID  bool // whatever the ids are
-	group int  // place of the taxonomy's group field in Row.Values; -1 if there is none
-	names []string
-	empty []bool // by field: no row has a text there
-	named bool   // a row has a system
-	seed  maphash.Seed
-	sides [2]pairSide
-	lines int // rows without an id and texts
+	byID   bool // whatever the ids are
+	group  int  // place of the taxonomy's group field in Row.Values; -1 if there is none
+	names  []string
+	empty  []bool // by field: no row has a text there
+	named  bool   // a row has a system
+	column string // in which the first of these names it
+	seed   maphash.Seed
+	sides  [2]pairSide
+	lines  int // rows without an id and texts
 }
 
 // pairSide are the rows of a file; all slices but columns go by row.
@@ -109,9 +110,15 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	for i, text := range row.Values[:min(len(row.Values), len(p.empty))] {
 		p.empty[i] = p.empty[i] && text == ""
 	}
-	system, named := row.Find(p.System)
-	p.named = p.named || named
-	s.system = append(s.system, hash(string(system)))
+	system := SystemName{column: p.System}
+	raw, named := row.Find(p.System)
+	if system.name = string(raw); !named {
+		system = row.SystemName()
+	}
+	if system.column != "" && !p.named {
+		p.named, p.column = true, system.column
+	}
+	s.system = append(s.system, hash(system.name))
 	s.rows++
 	return hash
 }
@@ -119,6 +126,9 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	pairs := p.pair()
+	if i := slices.Index(pairs.By, ColumnSystem); i >= 0 {
+		pairs.By[i] = p.column
+	}
 	if !p.isEnough(pairs.Both - pairs.InOrder) {
 		pairs.Would = p.wouldPair()
 	}

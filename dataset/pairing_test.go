@@ -152,6 +152,30 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestPairingModel: a column "model" names systems where no row has one called "system".
+func TestPairingModel(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(model, text string) *Row {
+		row, err := RowOf(map[string]any{"model": model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row.given, row.ID, row.Values = "1", "1", []string{text, "x", "", ""}
+		return row
+	}
+	p := NewPairing(task, nil)
+	p.AddA(row("m", "p"))
+	p.AddA(row("n", "q"))
+	p.AddB(row("n", "r"))
+	p.AddB(row("m", "t"))
+	if got := p.Match(); !slices.Equal(got.Of, []int{1, 0}) || fmt.Sprint(got.By) != "[id model]" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPairingWould: columns are found that would pair rows of which nothing else, or their order alone, says that they
 // belong together.
 func TestPairingWould(t *testing.T) {

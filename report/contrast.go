@@ -27,6 +27,9 @@ type Contrast struct {
 	// errors for which rows without error of the systems are not compared, since one was judged for them in more of its
 	// rows; "" where they are compared
 	Uneven string `json:"uneven,omitempty"`
+	// which system has more rows of which the column is not known, so that the difference is no evidence: they may be the
+	// bad ones, as those that a judge refused; "" where the systems have about as many
+	Unknown string `json:"unknown,omitempty"`
 
 	column, system, than int
 	pairs                int  // where Paired
@@ -43,7 +46,7 @@ func (c *Contrast) pairsText() string {
 }
 
 // isSettled tells whether the difference is taken for one.
-func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
+func (c *Contrast) isSettled() bool { return c.Unknown == "" && float64(c.PHolm) < 1-stats.Level }
 
 // isAgainst tells of the best system of a column whether rows for the same input say the contrary.
 func (c *Contrast) isAgainst() bool {
@@ -151,6 +154,7 @@ func (s *Stats) between(c, system, than int) Contrast {
 	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
 		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system, than: than}
 	d.Better = better
+	d.Unknown = s.moreUnknown(c, a, b)
 	if s.isOfErrors(c) {
 		if d.Uneven = s.uneven(a, b); d.Uneven != "" {
 			d.Difference = Difference{Figure: Figure{Value: Undefined, Low: Undefined, High: Undefined, Better: better},
@@ -158,6 +162,27 @@ func (s *Stats) between(c, system, than int) Contrast {
 		}
 	}
 	return d
+}
+
+// known is how many rows of a system a column could be known of.
+func (s *Stats) known(c int, sys *SystemStats) int {
+	if s.columns[c].kind == kindLabel {
+		return sys.Tagged
+	}
+	return int(sys.cells[c].sums.Rows)
+}
+
+// moreUnknown names the one of two systems of which far more rows are not known than of the other.
+func (s *Stats) moreUnknown(c int, a, b *SystemStats) string {
+	unknown := func(sys *SystemStats) float64 { return float64(sys.Rows-s.known(c, sys)) / float64(sys.Rows) }
+	if unknown(a) < unknown(b) {
+		a, b = b, a
+	}
+	if unknown(a)-unknown(b) <= mostUneven {
+		return ""
+	}
+	why := map[string]string{kindLabel: "are untagged", kindScore: "have no score", kindIssue: "were not searched"}
+	return fmt.Sprintf("%d of %s of %s %s", a.Rows-s.known(c, a), rowsText(a.Rows), a.Name, why[s.columns[c].kind])
 }
 
 // isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.
@@ -315,6 +340,8 @@ func (s *Stats) result() string {
 		}
 		switch best = &s.Systems[d.system]; {
 		case d.Uneven != "":
+		case d.Unknown != "":
+			sure = fmt.Sprintf(", not surely more than %s, as %s", d.Than, d.Unknown)
 		case d.isAgainst():
 			sure = fmt.Sprintf(", but of rows for the same input, judged for the same errors, %s has more (%s)", d.Than,
 				s.sureText(&d))

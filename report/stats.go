@@ -55,6 +55,8 @@ type SystemStats struct {
 	WithoutIssue *Share       `json:"without_issue,omitempty"` // of the rows that were searched for issues
 	Issues       []IssueShare `json:"issues,omitempty"`
 
+	Unscored int `json:"unscored,omitempty"` // rows with scores of which one has no value
+
 	cells      []cell // by column
 	unsearched int    // rows of which it is not known whether they have an issue, where it is of others
 	few        bool   // has fewer than leastGroups groups
@@ -225,9 +227,13 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
-		values, err := t.addRow(system, group, d, t.valuesOf(row))
+		others, unscored := t.valuesOf(row)
+		values, err := t.addRow(system, group, d, others)
+		if unscored && err == nil {
+			t.stats.Systems[t.systems[system]].Unscored++
+		}
 		if err == nil && values != nil && (t.o.Tests || len(t.outputs) < mostPaired) {
-			t.addOutput(row, d, group, system, values)
+			t.addOutput(row, d, group, system, file, values)
 		}
 		return err
 	})
@@ -268,28 +274,6 @@ func (t *Tally) systemKind() string {
 		return ByFile
 	}
 	return ""
-}
-
-// valuesOf gives the row's scores and issues.
-func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
-	scores, _ := row.Scores() // nil where a column of that name holds something else
-	for _, d := range t.o.Taxonomy.Dimensions {
-		if score := scores[d.Key]; score != nil && score.Value != nil {
-			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
-		}
-	}
-	if t.o.Issues == nil {
-		return values
-	}
-	ids, searched := t.o.Issues(row)
-	if !searched {
-		return values
-	}
-	values = append(values, value{t.columnOf(kindIssue, ""), indicator(len(ids) == 0)})
-	for _, id := range ids {
-		values = append(values, value{t.columnOf(kindIssue, id), 1})
-	}
-	return values
 }
 
 // addRow counts one row, and gives all its values; d is nil where there is no diagnosis, values are those besides its
@@ -357,6 +341,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		one := &s.Systems[i]
 		s.All.Rows, s.All.Tagged, s.All.Untagged = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged, s.All.Untagged+one.Untagged
 		s.All.Truncated, s.All.PartlyRead = s.All.Truncated+one.Truncated, s.All.PartlyRead+one.PartlyRead
+		s.All.Unscored += one.Unscored
 		if t.o.By == ByNothing {
 			one.Name = t.rows.FileNames()
 		}

@@ -101,3 +101,27 @@ func (t *Tally) countRepeat(system string, row *dataset.Row) {
 		t.texts[key] = true
 	}
 }
+
+// valuesOf gives the row's scores and issues, and whether a score has no value.
+func (t *Tally) valuesOf(row *dataset.Row) (values []value, unscored bool) {
+	scores, _ := row.Scores() // nil where a column of that name holds something else
+	for _, d := range t.o.Taxonomy.Dimensions {
+		score := scores[d.Key]
+		unscored = unscored || score != nil && score.Value == nil
+		if score != nil && score.Value != nil {
+			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
+		}
+	}
+	if t.o.Issues == nil {
+		return values, unscored
+	}
+	ids, searched := t.o.Issues(row)
+	if !searched {
+		return values, unscored
+	}
+	values = append(values, value{t.columnOf(kindIssue, ""), indicator(len(ids) == 0)})
+	for _, id := range ids {
+		values = append(values, value{t.columnOf(kindIssue, id), 1})
+	}
+	return values, unscored
+}

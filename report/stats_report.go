@@ -136,15 +136,18 @@ func (s *Stats) title() string {
 // leftOut says which rows are outside of shares.
 func (s *Stats) leftOut() (lines []string) {
 	count := func(of func(*SystemStats) int, format string) {
-		rows, systems := of(&s.All), 0
+		rows, text := of(&s.All), ""
+		var systems []string
 		for i := range s.Systems {
 			if of(&s.Systems[i]) > 0 {
-				systems++
+				systems = append(systems, s.Systems[i].Name)
 			}
 		}
-		text := rowsText(rows)
-		if len(s.Systems) > 1 {
-			text += " of " + words.Plural(systems, "system", "systems")
+		switch text = rowsText(rows); {
+		case len(s.Systems) > 1 && len(systems) == 1:
+			text += " of " + systems[0]
+		case len(s.Systems) > 1:
+			text += " of " + words.Plural(len(systems), "system", "systems")
 		}
 		if rows > 0 {
 			lines = append(lines, strings.Replace(format, "%s", text, 1))
@@ -156,6 +159,7 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
+	count(func(s *SystemStats) int { return s.Unscored }, "without a score, outside of every mean: %s")
 	if s.Unlabelled > 0 {
 		lines = append(lines, words.Plural(s.Unlabelled, "row has", "rows have")+
 			" no label, not even that for no error, and counts as without error: was a cell emptied?")
@@ -351,7 +355,7 @@ func (s *Stats) matrix(columns []int, heads []string, interval bool) Table {
 	t := NewTable(slices.Concat([]string{s.systemTitle(), "rows"}, heads)...)
 	t.Clip = true
 	line := func(name string, sys *SystemStats, system int) {
-		cells := []any{name, sys.Rows}
+		cells := []any{name, s.known(columns[0], sys)}
 		for _, c := range columns {
 			column, one := &s.columns[c], sys.cells[c]
 			text := column.text(one.Share)

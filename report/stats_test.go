@@ -293,22 +293,23 @@ func TestScoresAndIssues(t *testing.T) {
 	}
 	text := printed(t, s)
 	const want = `Scores in f
-not searched for issues, outside of every share: 1 row of 1 system
+not searched for issues, outside of every share: 1 row of b
+without a score, outside of every mean: 1 row of b
 3 rows have the texts of one before by the same system (counted all the same)
 
 Mean scores
 mean scores: S1 fluency
 system  rows    S1
-all        5  2.25
-b          2  3.00
+all        4  2.25
+b          1  3.00
 a          3  2.00
 
 Share of the searched rows without issue [95 % interval], and with each issue, in %
 I1 It is vague.
 I2 y
 system  rows  without issue    I1    I2
-all        5   50.0 [6, 94]  50.0  25.0
-b          2   100 [0, 100]     0     0
+all        4   50.0 [6, 94]  50.0  25.0
+b          1   100 [0, 100]     0     0
 a          3   33.3 [1, 96]  66.7  33.3
 
 b minus a, in points; scores on their own scale
@@ -319,10 +320,37 @@ without issue (1 pair of means)       +66.7              –             –
 It is vague. (1 pair of means)        -66.7              –             –
 y (1 pair of means)                   -33.3              –             –
 
-b has the highest mean of fluency, 3.00, not surely more than a.
+b has the highest mean of fluency, 3.00, not surely more than a, as 1 of 2 rows of b have no score.
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestRefusedRows: the judge refused the bad rows of b, so that the others are no evidence for it.
+func TestRefusedRows(t *testing.T) {
+	var lines []string
+	for k := range 40 {
+		a, b := `{"value":3}`, `{"status":"unscored","reason":"refused"}`
+		if k%4 == 0 {
+			a = `{"value":2}`
+		}
+		if k%2 == 0 {
+			b = `{"value":3}`
+		}
+		for system, score := range map[string]string{"a": a, "b": b} {
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+				`"scores":{"fluency":%[3]s}}`, system, k, score))
+		}
+	}
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "b has the highest mean of fluency, 3.00 (3.00 to 3.00), not surely more than a, as 20 of 40 rows of b have " +
+		"no score."
+	if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*+0.50") {
+		t.Error(text)
 	}
 }
 

@@ -36,6 +36,7 @@ type output struct {
 	alone  bool // its system has no other row for the item
 	rows   int  // of its system for the input
 	system int
+	name   string // that the row says of its system, where files are systems
 	values []value
 	left   string // the errors that it was not judged for
 }
@@ -49,7 +50,7 @@ type inputKey struct {
 }
 
 // addOutput keeps a row for the tests. Its values are those of addRow.
-func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system string, values []value) {
+func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system, file string, values []value) {
 	rest := strings.Join(row.Values[1:], "\n") // all fields but the judged one
 	if strings.TrimSpace(rest) == "" {
 		rest = row.ID
@@ -58,7 +59,11 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system 
 	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
 		item = row.Values[i]
 	}
-	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID,
+	name := ""
+	if system == file {
+		name = row.SystemName().String()
+	}
+	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID, name: name,
 		input:  inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)},
 		system: t.systems[system], values: values, left: d.Unjudged()})
 }
@@ -69,6 +74,7 @@ func (t *Tally) pairOutputs() {
 		item   groupHash
 		system int
 	}
+	t.partByNames()
 	rows, inputs := map[key]int{}, map[inputKey][]*output{}
 	t.bySystem = make([][]*output, len(t.stats.Systems))
 	for _, o := range t.outputs {
@@ -84,6 +90,23 @@ func (t *Tally) pairOutputs() {
 	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
 	for _, o := range t.outputs {
 		t.bySystem[o.system] = append(t.bySystem[o.system], o)
+	}
+}
+
+// partByNames parts inputs by the systems that rows name, where files are compared of which one has several: the rows of
+// one are compared with those of the same.
+func (t *Tally) partByNames() {
+	names, several := map[int]string{}, false
+	for _, o := range t.outputs {
+		first, before := names[o.system]
+		if several = several || before && first != o.name; !before {
+			names[o.system] = o.name
+		}
+	}
+	for _, o := range t.outputs {
+		if several {
+			o.input.part = newGroupHash(string(o.input.part[:]) + o.name)
+		}
 	}
 }
 

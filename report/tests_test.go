@@ -388,3 +388,38 @@ func TestTwoOfFewGroups(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestPairsOfFiles: in each of two files two systems have a question on each passage; of one system some got worse. Rows
+// of the same system are compared, whatever their order, so that no other difference hides that.
+func TestPairsOfFiles(t *testing.T) {
+	file := func(name string) (lines []string) {
+		for g := range 80 {
+			for _, system := range []string{"a", "b"} {
+				label := "No Error"
+				if system == "b" && g%2 == 0 || system == "a" && name == "new" && g%10 == 5 {
+					label = "Vague"
+				}
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","model":%q,"passage":"P%d","answer":"x","question":"q",`+
+					`"diagnosis":{"labels":[%q]}}`, name, (g*37+len(system)+len(lines)*11)%997, system, g, label))
+			}
+		}
+		return lines
+	}
+	var tally *Tally
+	for _, name := range []string{"old", "new"} {
+		tax, read := readLines(t, file(name)...)
+		if tally == nil {
+			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
+		}
+		if err := tally.ReadRows(t.Context(), name, read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := tally.ComputeStats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Differences[0]; d.byMeans || d.pairs != 160 || !near(d.Value, 0.05, 1e-12) || !d.isSettled() {
+		t.Errorf("%+v", d)
+	}
+}
