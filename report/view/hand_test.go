@@ -230,6 +230,28 @@ func TestSystemsByGroup(t *testing.T) {
 	}
 }
 
+// TestSystemsOfChats: the input of a conversation is what goes before the response.
+func TestSystemsOfChats(t *testing.T) {
+	text := ""
+	for n, row := range [][3]string{{"a", "Hi", "Hello!"}, {"b", "Hi", "Good day."}, {"a", "Who?", "I."}, {"b", "Who?", "You."}} {
+		text += fmt.Sprintf(`{"id":"%d","system":%q,"messages":[{"role":"user","content":%q},{"role":"assistant","content":%q}],`+
+			`"diagnosis":{"labels":[],"taxonomy":"response@1.0"}}`+"\n", n, row[0], row[1], row[2])
+	}
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(t.Context(), []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	rows, _, err := x.Columns(t.Context(), 100, 1)
+	if want := []int{0, 0, 1, 1}; err != nil || !slices.Equal(rows.Input, want) || !slices.Equal(rows.Group, want) {
+		t.Errorf("inputs %v, groups %v, want %v (%v); %q", rows.Input, rows.Group, want, err, x.Catalog().Notes)
+	}
+}
+
 // TestOutputsOfRuns: rows of runs that share no id stand beside each other where they have one input, and are pairs.
 func TestOutputsOfRuns(t *testing.T) {
 	dir := t.TempDir()

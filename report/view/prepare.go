@@ -179,45 +179,6 @@ func hashOf(kind string, texts ...string) uint64 {
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-// setTexts sets what follows from the task's fields.
-func (p *preparer) setTexts(r *prepared, row *dataset.Row) {
-	r.idHash = hashOf("id", r.id)
-	r.groupHash, r.inputHash = r.idHash, hashOf("row", strconv.Itoa(p.run), r.id)
-	r.fields = map[string]string{}
-	all := []string{r.id}
-	if p.task == nil {
-		r.words = wordsOf(all...)
-		return
-	}
-	var inputs []string
-	judged, said := false, false
-	for i, field := range p.task.Fields {
-		texts := fieldTexts(row, field.Name, cmp.Or(p.columns[field.Name], field.Name))
-		all = append(all, texts...)
-		joined := strings.Join(texts, "")
-		if field.Group && len(texts) == 1 && joined != "" {
-			r.groupHash = hashOf("group", joined)
-		}
-		if i == 0 {
-			judged, r.text = len(texts) == 1, beginningOf(texts)
-			continue
-		}
-		if joined != "" {
-			r.fields[field.Name], said = beginningOf(texts), true
-		}
-		inputs = append(inputs, joined)
-	}
-	if judged && said {
-		r.inputHash = hashOf("input", inputs...)
-	}
-	if item, ok := row.Get(verdicts.Item); ok && !judged && r.groupHash == r.idHash {
-		if text := valueText(item); text != "" {
-			r.groupHash = hashOf("group", text)
-		}
-	}
-	r.words = wordsOf(all...)
-}
-
 func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 	d, err := row.Diagnosis()
 	if err != nil {

@@ -1,14 +1,17 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/pairwise/verdicts"
 )
 
 const (
@@ -90,3 +93,46 @@ func valueText(raw json.RawMessage) string {
 
 // beginningOf is the beginning of texts beside each other, as of a pair.
 func beginningOf(texts []string) string { return words.First(strings.Join(texts, " | "), maxText) }
+
+// setTexts sets what follows from the task's fields.
+func (p *preparer) setTexts(r *prepared, row *dataset.Row) {
+	r.idHash = hashOf("id", r.id)
+	r.groupHash, r.inputHash = r.idHash, hashOf("row", strconv.Itoa(p.run), r.id)
+	r.fields = map[string]string{}
+	all := []string{r.id}
+	if p.task == nil {
+		r.words = wordsOf(all...)
+		return
+	}
+	var inputs []string
+	judged, said := false, false
+	for i, field := range p.task.Fields {
+		texts := fieldTexts(row, field.Name, cmp.Or(p.columns[field.Name], field.Name))
+		all = append(all, texts...)
+		joined := strings.Join(texts, "")
+		given := joined // as it was read, such as a conversation without the response
+		if len(row.Values) == len(p.task.Fields) {
+			given = row.Values[i]
+		}
+		if field.Group && len(texts) == 1 && given != "" {
+			r.groupHash = hashOf("group", given)
+		}
+		if i == 0 {
+			judged, r.text = len(texts) == 1, beginningOf(texts)
+			continue
+		}
+		if said = said || given != ""; joined != "" {
+			r.fields[field.Name] = beginningOf(texts)
+		}
+		inputs = append(inputs, given)
+	}
+	if judged && said {
+		r.inputHash = hashOf("input", inputs...)
+	}
+	if item, ok := row.Get(verdicts.Item); ok && !judged && r.groupHash == r.idHash {
+		if text := valueText(item); text != "" {
+			r.groupHash = hashOf("group", text)
+		}
+	}
+	r.words = wordsOf(all...)
+}

@@ -29,6 +29,19 @@ test("a score is marked as best where it is surely better than the second best",
   expect(marked([5, 5.4, 4])[1]).toMatch(/^Best: b, .*, not surely more than a\.$/);
 });
 
+test("nobody is surely best where far more of its rows have no score", () => {
+  const parts = scores([5, 5.9, 4], 1);
+  const marked = (missing: number) => {
+    parts.columns[1]!.missing = missing;
+    const figures = { facet: undefined, by, found: undefined, measures: [measure], scores: [{ whole: scores([5], 1), parts }] };
+    const lines = linesOf(figures, headsOf(figures));
+    return [lines.filter((l) => l.cells[0]!.best).map((l) => l.name), resultOf(undefined, headsOf(figures), lines)] as const;
+  };
+  expect(marked(4)[0]).toEqual(["b"]);
+  expect(marked(20)[0]).toEqual([]);
+  expect(marked(20)[1]).toMatch(/, not surely more than a, as 20 of 60 rows of b have no score\.$/);
+});
+
 test("systems of several runs are compared within a run", () => {
   const runs: Facet = { ...by, key: "system_run", values: ["a · 1", "b · 1", "a · 2"].map((name) => ({ name })) };
   const figures = { facet: undefined, by: runs, found: undefined, measures: [measure], scores: [{ whole: scores([5], 1), parts: scores([5.5, 5, 5.4], 1) }] };

@@ -34,6 +34,8 @@ interface Cell {
   best?: boolean; // surely better than the second best
   paired?: boolean; // compared with the second best by rows for the same input
   against?: string; // the system that has more of them by rows for the same input
+  unknown?: number; // the system's rows of which it is not known
+  unsure?: string; // why nothing is sure: of far more rows of one system it is not known
   bins?: number[];
 }
 
@@ -76,7 +78,8 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       key: `v${place}`, title: value.name, value, tone: toneOf(facet!, value),
       cell: (system) => {
         const s = system === all ? sums(found!.whole, place) : sums(found!.parts, place, system);
-        return value.role === RoleUnknown ? { rows: s.sum, of: undefined } : { rows: s.sum, of: share(s), sums: s };
+        const unknown = values.reduce((n, v) => (v.value.role === RoleUnknown ? n + (system === all ? sums(found!.whole, v.place) : sums(found!.parts, v.place, system)).sum : n), 0);
+        return value.role === RoleUnknown ? { rows: s.sum, of: undefined } : { rows: s.sum, of: share(s), sums: s, unknown };
       },
     })),
     ...measures.map((m, i): Head => ({
@@ -84,7 +87,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       cell: (system) => {
         const c = system === all ? scores[i]!.whole.columns[0]! : scores[i]!.parts.columns[system]!;
         const s = numberSums(c.sum, c.rows, c);
-        return { rows: c.rows, of: mean(s), sums: s, bins: c.counts };
+        return { rows: c.rows, of: mean(s), sums: s, bins: c.counts, unknown: c.missing };
       },
     })),
   ];
@@ -95,7 +98,7 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   const looked = (system: number) => {
     const counted = system === all ? of.found?.whole.columns[0] : of.found?.parts.columns[system];
     const scored = system === all ? of.scores[0]?.whole.columns[0] : of.scores[0]?.parts.columns[system];
-    return counted ?? { rows: (scored?.rows ?? 0) + (scored?.missing ?? 0), groups: fewGroups };
+    return counted ?? { rows: scored?.rows ?? 0, groups: fewGroups };
   };
   const most = Math.max(0, ...of.by.values.map((_, i) => looked(i).groups));
   const line = (name: string, system: number): Line => ({
@@ -164,12 +167,24 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
       const d = pairedIn(of, h, i, best!, l);
       return d && (k === 0 || d.p < 0.05) && (high ? d.value > 0 : d.value < 0);
     });
+    const unsure = moreUnknown(h, i, best!, second!);
+    if (unsure) {
+      cell.unsure = unsure;
+      p = 1;
+    }
     if (!clean) return [{ best: cell, p, against: contrary !== undefined }];
     if (contrary) cell.against = contrary.name;
     cell.best = p < 0.05 && !contrary;
     return [];
   });
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
+}
+
+/** Of which of two systems far more rows are not known than of the other, such as those that a judge refused: they may be the bad ones. */
+function moreUnknown(h: Head, i: number, a: Line, b: Line): string {
+  const [most, least] = [a, b].map((l) => ({ name: l.name, n: l.cells[i]!.unknown ?? 0, of: (l.cells[i]!.unknown ?? 0) + (h.value ? l.rows : l.cells[i]!.rows) }))
+    .sort((x, y) => y.n / Math.max(1, y.of) - x.n / Math.max(1, x.of));
+  return most!.n / Math.max(1, most!.of) - least!.n / Math.max(1, least!.of) > mostUneven ? texts.overview.unknownRows(most!.n, most!.of, most!.name, !h.value) : "";
 }
 
 /** The errors that one of two systems was judged for in more of its rows: it may have fewer rows without error for that alone. */
@@ -189,7 +204,7 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const next = best.length === 1 && !best[0]!.cells[0]!.best ? known[1] : undefined;
   const apart = known.filter((l, i) => uneven(heads, lines[0]!, best[0]!, l) && !(i === 1 && best[0]!.cells[0]!.paired));
   const against = best[0]!.cells[0]!.against;
-  const unsure = (against ? texts.overview.against(against) : next && !apart.includes(next) ? texts.overview.unsure(next.name) : "") +
+  const unsure = (against ? texts.overview.against(against) : next && !apart.includes(next) ? texts.overview.unsure(next.name) + (best[0]!.cells[0]!.unsure ?? "") : "") +
     (apart.length > 0 && best.length === 1 ? texts.overview.uneven(apart.map((l) => l.name).join(", "), uneven(heads, lines[0]!, best[0]!, apart[0]!)) : "");
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is

@@ -44,7 +44,9 @@ export function Overview() {
           const lines = linesOf(figures, heads);
           const most = lines.slice(1).reduce((a, b) => (b.rows > a.rows ? b : a), lines[1] ?? lines[0]!);
           const comparable = lines.filter((l, i) => i === 0 || runIn(figures.by, l) === runIn(figures.by, most));
-          const result = resultOf(figures.facet, heads, comparable);
+          const runsApart = comparable.length < lines.length;
+          const found = resultOf(figures.facet, heads, comparable);
+          const result = found && runsApart ? texts.overview.inRun(runIn(figures.by, most).replace(" · ", "")) + found : found;
           const first = figures.facet && firstOf(figures.facet, heads, lines[0]!);
           const columns = figures.facet?.title ?? texts.overview.scores;
           const same = lines.length === 2 && lines[1]!.rows === lines[0]!.rows; // one system, or none
@@ -57,7 +59,7 @@ export function Overview() {
               {figures.found && facet && texts.overview.finder[facet.key] && (
                 <p class="note">{texts.overview.finder[facet.key]}{!facetOf(catalog, "gold") && texts.overview.unchecked}.</p>
               )}
-              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
+              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${runsApart ? `${texts.overview.withinRuns} ` : ""}${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
                   {byChoices.length > 1 && <Select label={texts.overview.by} value={figures.by.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
