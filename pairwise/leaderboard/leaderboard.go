@@ -81,6 +81,7 @@ type collected struct {
 	inconsistent int
 	self         int // pairs of a system with itself
 	oneOrder     int
+	lost, asked  int // judgements
 }
 
 type judged struct {
@@ -126,6 +127,12 @@ func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 	}
 }
 
+// AddLost counts the judgements of a pair with a verdict, and those of them that could not be used.
+func (v *Verdicts) AddLost(name string, lost, asked int) {
+	c := v.of(name)
+	c.lost, c.asked = c.lost+lost, c.asked+asked
+}
+
 // AddOneOrder counts a pair of which only one of two orders could be read.
 func (v *Verdicts) AddOneOrder(name string) { v.of(name).oneOrder++ }
 
@@ -154,6 +161,8 @@ type Table struct {
 	Unjudged     map[string]int `json:"unjudged"`     // by reason
 	Self         int            `json:"self"`         // pairs of a system with itself, left out
 	OneOrder     int            `json:"one_order"`    // pairs asked in both orders, of which replies to one could be read
+	Lost         int            `json:"lost"`         // judgements of pairs with a verdict that could not be used
+	Asked        int            `json:"asked"`        // all judgements of these pairs
 	EloOrders    int            `json:"elo_orders"`   // orders of the games that Elo's ratings are means over
 	EloError     report.Number  `json:"elo_error"`    // the largest standard error of these means, in points
 	Verdicts     map[string]int `json:"verdicts"`     // by value
@@ -256,7 +265,7 @@ func (c *collected) items() int {
 // table rates by one type.
 func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
 	c := v.byType[name]
-	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, OneOrder: c.oneOrder,
+	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, OneOrder: c.oneOrder, Lost: c.lost, Asked: c.asked,
 		Verdicts: map[string]int{}, Notes: []string{}, Rows: []Row{}}
 	for _, j := range c.games {
 		if j.value != "" {

@@ -140,6 +140,16 @@ func (v *Verdict) ByMode() map[string]string {
 	return out
 }
 
+// Lost counts the runs that gave no value.
+func (v *Verdict) Lost() (n int) {
+	for _, r := range v.Runs {
+		if r.Value == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // HasOneOrder tells whether a judgement was asked for in both orders and answered in one alone, on which the verdict
 // then stands.
 func (v *Verdict) HasOneOrder() bool {

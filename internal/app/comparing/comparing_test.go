@@ -236,3 +236,24 @@ func TestResultByRatings(t *testing.T) {
 		}
 	}
 }
+
+// TestResultOfUnjudged: pairs that a judge refused may be those that the other system wins; judgements that could not be
+// used are counted.
+func TestResultOfUnjudged(t *testing.T) {
+	table := leaderboard.Table{Type: verdicts.Overall, Verdicts: map[string]int{verdicts.A: 30, verdicts.B: 4},
+		Unjudged: map[string]int{"refused": 66, verdicts.Settled: 9}, Lost: 20, Asked: 60,
+		Rows: []leaderboard.Row{{System: "x", Rank: 1, Won: 30, Lost: 4, WinRate: report.Figure{Value: 0.88, Low: 0.73,
+			High: 0.95}}, {System: "y", Rank: 2, Won: 4, Lost: 30}}}
+	c := &Comparison{Board: &leaderboard.Board{Tables: []leaderboard.Table{table}}}
+	if got := c.result(); !strings.HasSuffix(got, "; as 66 of 100 pairs have no verdict, that is not sure.") {
+		t.Error(got)
+	}
+	if got := tableNotes(&table); !slices.Contains(got, "20 of 60 judgements of the other pairs could not be used") {
+		t.Errorf("%q", got)
+	}
+	table.Unjudged["refused"] = 3
+	c.Tables[0] = table
+	if got := c.result(); !strings.HasSuffix(got, "surely more than half.") {
+		t.Error(got)
+	}
+}

@@ -250,6 +250,9 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		if v.HasOneOrder() {
 			c.board.AddOneOrder(name)
 		}
+		if v.Value != "" {
+			c.board.AddLost(name, v.Lost(), len(v.Runs))
+		}
 		c.addModes(name, v)
 		p.Runs = v.Runs
 		for _, r := range v.Runs {

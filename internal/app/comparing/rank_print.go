@@ -156,6 +156,10 @@ func (k *Rank) print(c *Comparison) error {
 	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
 }
 
+// mostUnjudged: where one of so many pairs has no verdict, those that have one may be others, such as the pairs that a
+// judge did not refuse.
+const mostUnjudged = 10
+
 // result says in a sentence which system is best by the main table; "" where no pair was judged.
 func (c *Comparison) result() string {
 	if len(c.Tables) == 0 || len(c.Main().Rows) == 0 {
@@ -172,12 +176,24 @@ func (c *Comparison) result() string {
 	if slices.ContainsFunc(others, func(r leaderboard.Row) bool { return r.WinRate.Value > best.WinRate.Value }) {
 		wins = fmt.Sprintf("%s comes first by the ratings, and wins %s of its pairs", best.System, share)
 	}
+	judged, unjudged := 0, 0
+	for _, n := range main.Verdicts {
+		judged += n
+	}
+	for reason, n := range main.Unjudged {
+		if reason != verdicts.Settled && reason != verdicts.Inconsistent {
+			unjudged += n
+		}
+	}
 	few := best.Won+best.Lost < leaderboard.FewDecided
 	switch {
 	case !best.WinRate.Low.Defined():
 		unsure = ""
 	case best.WinRate.Low <= 0.5:
 		unsure = "; as the interval holds 50 %, that is not sure"
+	case unjudged*mostUnjudged > judged+unjudged:
+		unsure = fmt.Sprintf("; as %d of %s have no verdict, that is not sure", unjudged, words.Plural(judged+unjudged, "pair",
+			"pairs"))
 	case few:
 		unsure = "; as so few pairs have a winner, that is not sure"
 	}
@@ -186,7 +202,7 @@ func (c *Comparison) result() string {
 	})
 	even := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool { return r.Rank != best.Rank })
 	// The share is against all others together.
-	if best.WinRate.Low > 0.5 && !few && best.Rank > 0 && len(others) > 1 && len(even) > 0 {
+	if strings.HasPrefix(unsure, ", surely") && best.Rank > 0 && len(others) > 1 && len(even) > 0 {
 		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
 	if len(level) > 0 {

@@ -196,6 +196,9 @@ func tableNotes(t *leaderboard.Table) []string {
 		}
 		notes = append(notes, "left out as unjudged: "+strings.Join(reasons, ", "))
 	}
+	if t.Lost > t.OneOrder {
+		notes = append(notes, fmt.Sprintf("%d of %d judgements of the other pairs could not be used", t.Lost, t.Asked))
+	}
 	if t.OneOrder > 0 {
 		notes = append(notes, fmt.Sprintf("%s of which only one order could be read: what the judge says of it alone "+
 			"counts", words.Plural(t.OneOrder, "pair", "pairs")))
