@@ -1,13 +1,10 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -26,136 +23,6 @@ const mostPaired = 100_000
 type Test struct {
 	Contrast
 	Rows int `json:"rows"` // pairs of rows; where Paired is false, rows of both systems
-}
-
-// output is a row as tests pair it with those of other systems.
-type output struct {
-	group  groupHash // by which rows stand and fall together
-	id     string
-	input  inputKey
-	alone  bool // its system has no other row for the item
-	rows   int  // of its system for the input
-	system int
-	name   string // that the row says of its system, where files are systems
-	values []value
-	left   string // the errors that it was not judged for
-}
-
-// inputKey says what a row was written for. Several rows of a system for one input are compared with those of others
-// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts
-// do not matter.
-type inputKey struct {
-	item, part groupHash
-	nth        int
-}
-
-// addOutput keeps a row for the tests. Its values are those of addRow.
-func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system, file string, values []value) {
-	rest := strings.Join(row.Values[1:], "\n") // all fields but the judged one
-	if strings.TrimSpace(rest) == "" {
-		rest = row.ID
-	}
-	item := ""
-	if i := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField()); i >= 0 {
-		item = row.Values[i]
-	}
-	name := ""
-	if system == file {
-		name = row.SystemName().String()
-	}
-	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID, name: name,
-		input:  inputKey{item: newGroupHash(cmp.Or(item, rest)), part: newGroupHash(rest)},
-		system: t.systems[system], values: values, left: d.Unjudged()})
-}
-
-// pairOutputs numbers the rows of a system for one input, and puts rows in the order of their groups.
-func (t *Tally) pairOutputs() {
-	type key struct {
-		item   groupHash
-		system int
-	}
-	t.partByNames()
-	rows, inputs := map[key]int{}, map[inputKey][]*output{}
-	t.bySystem = make([][]*output, len(t.stats.Systems))
-	for _, o := range t.outputs {
-		rows[key{o.input.item, o.system}]++
-		inputs[o.input] = append(inputs[o.input], o)
-	}
-	for _, o := range t.outputs {
-		o.alone = rows[key{o.input.item, o.system}] == 1
-	}
-	for _, outputs := range inputs {
-		number(outputs)
-	}
-	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
-	for _, o := range t.outputs {
-		t.bySystem[o.system] = append(t.bySystem[o.system], o)
-	}
-}
-
-// partByNames parts inputs by the systems that rows name, where files are compared of which one has several: the rows of
-// one are compared with those of the same.
-func (t *Tally) partByNames() {
-	names, several := map[int]string{}, false
-	for _, o := range t.outputs {
-		first, before := names[o.system]
-		if several = several || before && first != o.name; !before {
-			names[o.system] = o.name
-		}
-	}
-	for _, o := range t.outputs {
-		if several {
-			o.input.part = newGroupHash(string(o.input.part[:]) + o.name)
-		}
-	}
-}
-
-// number numbers each system's rows for one input: as one that has the same id in a system before it, else with what
-// is free, in the order of the ids: that of the file would make figures of its own.
-func number(outputs []*output) {
-	slices.SortStableFunc(outputs, func(a, b *output) int {
-		return cmp.Or(cmp.Compare(a.system, b.system), cmp.Compare(a.id, b.id))
-	})
-	known := map[string]int{} // by id
-	for len(outputs) > 0 {
-		end := slices.IndexFunc(outputs, func(o *output) bool { return o.system != outputs[0].system })
-		if end < 0 {
-			end = len(outputs)
-		}
-		taken, left := map[int]bool{}, []*output{}
-		for _, o := range outputs[:end] {
-			o.rows = end
-			nth, ok := known[o.id]
-			if !ok || taken[nth] {
-				left = append(left, o)
-				continue
-			}
-			o.input.nth, taken[nth] = nth, true
-		}
-		nth := 0
-		for _, o := range left {
-			for taken[nth] {
-				nth++
-			}
-			o.input.nth, taken[nth] = nth, true
-			if _, ok := known[o.id]; !ok {
-				known[o.id] = nth
-			}
-		}
-		outputs = outputs[end:]
-	}
-}
-
-// outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.
-func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
-	by = map[inputKey]*output{}
-	for _, o := range t.bySystem[system] {
-		by[o.input] = o
-		if o.alone {
-			by[inputKey{item: o.input.item}] = o
-		}
-	}
-	return t.bySystem[system], by
 }
 
 // change sums up, in a column, the values of a system minus those of another one for the same inputs.

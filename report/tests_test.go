@@ -423,3 +423,33 @@ func TestPairsOfFiles(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// TestAskedAlike: systems that were told different things are compared by what users said, but not where one was told
+// different things.
+func TestAskedAlike(t *testing.T) {
+	lines := func(tell func(system string, k int) string) (lines []string) {
+		for k := range 30 {
+			for _, system := range []string{"a", "b"} {
+				label := map[bool]string{true: "No Error", false: "Vague"}[system == "a" || k%3 == 0]
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"Hi %[2]d\n\nThe whole conversation:\n`+
+					`system: %[3]s\nuser: Hi %[2]d","answer":"x","question":"q","diagnosis":{"labels":[%[4]q]}}`, system, k,
+					tell(system, k), label))
+			}
+		}
+		return lines
+	}
+	for want, tell := range map[bool]func(string, int) string{true: func(system string, _ int) string { return system },
+		false: func(system string, k int) string { return fmt.Sprint(system, k%2) }} {
+		all := lines(tell)
+		if !want { // a is told both on one input
+			all = append(all, lines(func(system string, k int) string { return fmt.Sprint(system, 1-k%2) })...)
+		}
+		s, err := statsOfLines(t, false, all...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := s.Differences[0]; d.Paired != want || want && d.pairs != 30 {
+			t.Errorf("%v: %+v", want, d)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// output is a row as tests pair it with those of other systems.
+type output struct {
+	group  groupHash // by which rows stand and fall together
+	id     string
+	input  inputKey
+	asked  inputKey // of a conversation: what its users said
+	alone  bool     // its system has no other row for the item
+	rows   int      // of its system for the input
+	system int
+	name   string // that the row says of its system, where files are systems
+	values []value
+	left   string // the errors that it was not judged for
+}
+
+// inputKey says what a row was written for. Several rows of a system for one input are compared with those of others
+// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts
+// do not matter.
+type inputKey struct {
+	item, part groupHash
+	nth        int
+}
+
+// addOutput keeps a row for the tests. Its values are those of addRow.
+func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system, file string, values []value) {
+	at := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField())
+	keyOf := func(values []string) inputKey {
+		rest := strings.Join(values[1:], "\n") // all fields but the judged one
+		if strings.TrimSpace(rest) == "" {
+			rest = row.ID
+		}
+		item := rest
+		if at >= 0 {
+			item = cmp.Or(values[at], rest)
+		}
+		return inputKey{item: newGroupHash(item), part: newGroupHash(rest)}
+	}
+	input := keyOf(row.Values)
+	asked := input
+	if at > 0 && dataset.AsAsked(row.Values[at]) != row.Values[at] {
+		values := slices.Clone(row.Values)
+		values[at] = dataset.AsAsked(values[at])
+		asked = keyOf(values)
+	}
+	name := ""
+	if system == file {
+		name = row.SystemName().String()
+	}
+	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID, name: name,
+		input: input, asked: asked, system: t.systems[system], values: values, left: d.Unjudged()})
+}
+
+// pairOutputs numbers the rows of a system for one input, and puts rows in the order of their groups.
+func (t *Tally) pairOutputs() {
+	type key struct {
+		item   groupHash
+		system int
+	}
+	if t.isAsked() {
+		for _, o := range t.outputs {
+			o.input = o.asked
+		}
+	}
+	t.partByNames()
+	rows, inputs := map[key]int{}, map[inputKey][]*output{}
+	t.bySystem = make([][]*output, len(t.stats.Systems))
+	for _, o := range t.outputs {
+		rows[key{o.input.item, o.system}]++
+		inputs[o.input] = append(inputs[o.input], o)
+	}
+	for _, o := range t.outputs {
+		o.alone = rows[key{o.input.item, o.system}] == 1
+	}
+	for _, outputs := range inputs {
+		number(outputs)
+	}
+	slices.SortStableFunc(t.outputs, func(a, b *output) int { return bytes.Compare(a.group[:], b.group[:]) })
+	for _, o := range t.outputs {
+		t.bySystem[o.system] = append(t.bySystem[o.system], o)
+	}
+}
+
+// isAsked tells whether systems share more inputs by what users said, as where each was told something else, and none
+// was told different things for one of them, which may be different tasks.
+func (t *Tally) isAsked() bool {
+	type key struct {
+		item   groupHash
+		system int
+	}
+	told := map[key]groupHash{}
+	for _, o := range t.outputs {
+		k := key{o.asked.item, o.system}
+		if first, before := told[k]; before && first != o.input.item {
+			return false
+		}
+		told[k] = o.input.item
+	}
+	shared := func(itemOf func(*output) groupHash) int {
+		items, of := map[groupHash]bool{}, map[key]bool{}
+		for _, o := range t.outputs {
+			items[itemOf(o)], of[key{itemOf(o), o.system}] = true, true
+		}
+		return len(of) - len(items)
+	}
+	return shared(func(o *output) groupHash { return o.asked.item }) >
+		shared(func(o *output) groupHash { return o.input.item })
+}
+
+// partByNames parts inputs by the systems that rows name, where files are compared of which one has several: the rows
+// of one are compared with those of the same.
+func (t *Tally) partByNames() {
+	names, several := map[int]string{}, false
+	for _, o := range t.outputs {
+		first, before := names[o.system]
+		if several = several || before && first != o.name; !before {
+			names[o.system] = o.name
+		}
+	}
+	for _, o := range t.outputs {
+		if several {
+			o.input.part = newGroupHash(string(o.input.part[:]) + o.name)
+		}
+	}
+}
+
+// number numbers each system's rows for one input: as one that has the same id in a system before it, else with what
+// is free, in the order of the ids: that of the file would make figures of its own.
+func number(outputs []*output) {
+	slices.SortStableFunc(outputs, func(a, b *output) int {
+		return cmp.Or(cmp.Compare(a.system, b.system), cmp.Compare(a.id, b.id))
+	})
+	known := map[string]int{} // by id
+	for len(outputs) > 0 {
+		end := slices.IndexFunc(outputs, func(o *output) bool { return o.system != outputs[0].system })
+		if end < 0 {
+			end = len(outputs)
+		}
+		taken, left := map[int]bool{}, []*output{}
+		for _, o := range outputs[:end] {
+			o.rows = end
+			nth, ok := known[o.id]
+			if !ok || taken[nth] {
+				left = append(left, o)
+				continue
+			}
+			o.input.nth, taken[nth] = nth, true
+		}
+		nth := 0
+		for _, o := range left {
+			for taken[nth] {
+				nth++
+			}
+			o.input.nth, taken[nth] = nth, true
+			if _, ok := known[o.id]; !ok {
+				known[o.id] = nth
+			}
+		}
+		outputs = outputs[end:]
+	}
+}
+
+// outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.
+func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
+	by = map[inputKey]*output{}
+	for _, o := range t.bySystem[system] {
+		by[o.input] = o
+		if o.alone {
+			by[inputKey{item: o.input.item}] = o
+		}
+	}
+	return t.bySystem[system], by
+}
