@@ -127,8 +127,8 @@ func (r *Row) columnList() string {
 // NoLabel stands in a cell for "nothing is wrong" where the taxonomy has no label for it.
 const NoLabel = "(none)"
 
-// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by semicolons, or NoLabel.
-// It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since unknown
+// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by semicolons, or
+// NoLabel. It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since unknown
 // is not the same as none.
 func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	raw, ok := r.Get(ColumnLabels)

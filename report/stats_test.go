@@ -347,8 +347,8 @@ func TestRefusedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "b has the highest mean of fluency, 3.00 (3.00 to 3.00), not surely more than a, as 20 of 40 rows of b have " +
-		"no score."
+	const want = "b has the highest mean of fluency, 3.00 (3.00 to 3.00), not surely more than a, as 20 of 40 rows of b " +
+		"have no score."
 	if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*+0.50") {
 		t.Error(text)
 	}

@@ -265,7 +265,8 @@ func (c *collected) items() int {
 // table rates by one type.
 func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
 	c := v.byType[name]
-	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, OneOrder: c.oneOrder, Lost: c.lost, Asked: c.asked,
+	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, OneOrder: c.oneOrder,
+		Lost: c.lost, Asked: c.asked,
 		Verdicts: map[string]int{}, Notes: []string{}, Rows: []Row{}}
 	for _, j := range c.games {
 		if j.value != "" {

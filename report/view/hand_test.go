@@ -233,7 +233,8 @@ func TestSystemsByGroup(t *testing.T) {
 // TestSystemsOfChats: the input of a conversation is what goes before the response.
 func TestSystemsOfChats(t *testing.T) {
 	text := ""
-	for n, row := range [][3]string{{"a", "Hi", "Hello!"}, {"b", "Hi", "Good day."}, {"a", "Who?", "I."}, {"b", "Who?", "You."}} {
+	for n, row := range [][3]string{{"a", "Hi", "Hello!"}, {"b", "Hi", "Good day."}, {"a", "Who?", "I."},
+		{"b", "Who?", "You."}} {
 		text += fmt.Sprintf(`{"id":"%d","system":%q,"messages":[{"role":"user","content":%q},{"role":"assistant","content":%q}],`+
 			`"diagnosis":{"labels":[],"taxonomy":"response@1.0"}}`+"\n", n, row[0], row[1], row[2])
 	}

@@ -192,8 +192,8 @@ func (c *Comparison) result() string {
 	case best.WinRate.Low <= 0.5:
 		unsure = "; as the interval holds 50 %, that is not sure"
 	case unjudged*mostUnjudged > judged+unjudged:
-		unsure = fmt.Sprintf("; as %d of %s have no verdict, that is not sure", unjudged, words.Plural(judged+unjudged, "pair",
-			"pairs"))
+		unsure = fmt.Sprintf("; as %d of %s have no verdict, that is not sure", unjudged,
+			words.Plural(judged+unjudged, "pair", "pairs"))
 	case few:
 		unsure = "; as so few pairs have a winner, that is not sure"
 	}
