@@ -112,7 +112,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	}
 	system := SystemName{column: p.System}
 	raw, named := row.Find(p.System)
-	if system.name = string(raw); !named {
+	if system.name = strings.TrimSpace(PlainText(raw)); !named {
 		system = row.SystemName()
 	}
 	if system.column != "" && !p.named {
