@@ -120,6 +120,7 @@ export const texts = {
     unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,
     unknownRows: (n: number, of: number, name: string, score: boolean) => `, as ${count(n)} of ${plural(of, "row", "rows")} of ${name} ${score ? "have no score" : "were not looked at"}`,
+    unpaired: ", as few of their rows are for the same input (`erreval stats` compares means)",
     inRun: (run: string) => `Within ${run}: `,
     withinRuns: "Systems are compared within a run; Compare has two runs.",
     against: (next: string) => `, but of rows for the same input ${next} has more`,

@@ -161,7 +161,10 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     const paired = best === first ? pairedIn(of, h, i, best!, second!) : undefined;
     cell.paired = paired !== undefined;
     if (paired) p = paired.p;
-    else if (best === first && of.pairs?.has(second!.name)) p = 1; // what all rows say may be owed to the inputs of one system
+    else if (best === first && of.pairs?.has(second!.name)) { // what all rows say may be owed to the inputs of one system
+      p = 1;
+      cell.unsure = texts.overview.unpaired;
+    }
     else if (clean && uneven(heads, whole, best!, second!)) return [];
     const contrary = best !== first ? undefined : known.slice(1).find((l, k) => { // rows for the same input say the contrary of all rows
       const d = pairedIn(of, h, i, best!, l);
