@@ -193,11 +193,11 @@ func (p *Pairing) pair() *Pairs {
 func (p *Pairing) matchIDs() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.match(a.id, b.id, []string{ColumnID}, true)
-	if p.byID || !p.named {
+	if p.byID || !p.named || allDistinct(a.id) && allDistinct(b.id) {
 		return pairs
 	}
 	more := p.match(join(a.id, a.system), join(b.id, b.system), []string{ColumnID, ColumnSystem}, true)
-	if more.Both-more.InOrder > pairs.Both-pairs.InOrder {
+	if more.Both-more.InOrder >= pairs.Both-pairs.InOrder { // two systems may have written the same
 		return more
 	}
 	return pairs

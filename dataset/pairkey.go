@@ -28,6 +28,15 @@ func join(one, other []uint64) []uint64 {
 	return key
 }
 
+// allDistinct tells whether no two rows have the same key.
+func allDistinct(key []uint64) bool {
+	seen := make(map[uint64]bool, len(key))
+	for _, k := range key {
+		seen[k] = true
+	}
+	return len(seen) == len(key)
+}
+
 // mostlyDistinct tells whether few rows lack a key or have that of a row before them.
 func mostlyDistinct(key []uint64) bool {
 	few := int(FewUnpaired * float64(len(key)))

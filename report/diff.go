@@ -67,8 +67,8 @@ type Side struct {
 	Rejected     int      `json:"rejected"` // lines that are no rows
 	LeftOut      int      `json:"left_out"` // lines that the runs which made the file rejected, as far as records say it
 
-	id       []string // columns that the user named for ids
-	untagged int      // rows without errors, with a partner or not
+	id                   []string // columns that the user named for ids
+	untagged, unlabelled int      // rows that are so, with a partner or not; the latter lack even the label for no error
 }
 
 // LabelDiff is what changed for one error type, or for the rows without any.
@@ -202,6 +202,9 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]finding, error) 
 		return nil, nil
 	}
 	s.Models = dataset.AppendName(s.Models, d.Model)
+	if len(d.Labels) == 0 && c.options.Taxonomy.NoError() != "" {
+		s.unlabelled++
+	}
 	c.decided = c.decided || len(d.Probabilities) > 0
 	return c.scheme.errorsOf(d)
 }

@@ -104,6 +104,9 @@ func (s *Side) describe(name string) []string {
 	if s.LeftOut > 0 {
 		parts = append(parts, leftOutText(s.LeftOut))
 	}
+	if s.unlabelled > 0 {
+		parts = append(parts, unlabelledText(s.unlabelled))
+	}
 	if len(parts) == 0 {
 		return nil
 	}
@@ -123,6 +126,12 @@ func (d *Diff) describe() string {
 		text += fmt.Sprintf("; %d with another text, %s", d.ChangedText, state)
 	}
 	return text
+}
+
+// unlabelledText is about rows that erreval did not write so.
+func unlabelledText(rows int) string {
+	return words.Plural(rows, "row counts", "rows count") + " as without error for want of any label, even that for no " +
+		"error: was a cell emptied?"
 }
 
 func rejectedText(lines int) string {

@@ -161,8 +161,7 @@ func (s *Stats) leftOut() (lines []string) {
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
 	count(func(s *SystemStats) int { return s.Unscored }, "without a score, outside of every mean: %s")
 	if s.Unlabelled > 0 {
-		lines = append(lines, words.Plural(s.Unlabelled, "row has", "rows have")+
-			" no label, not even that for no error, and counts as without error: was a cell emptied?")
+		lines = append(lines, unlabelledText(s.Unlabelled))
 	}
 	if s.Repeated > 0 {
 		lines = append(lines, words.Plural(s.Repeated, "row has", "rows have")+

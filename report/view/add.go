@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/words"
 )
@@ -113,6 +114,8 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 			e.Facets[f.key] = f.endRow(b.rows)
 		}
 	}
+	b.models = dataset.AppendName(b.models, r.model)
+	s.unlabelled += btoi(r.unlabelled)
 	if b.together != nil {
 		b.together.Add(run, r.row)
 	}

@@ -47,6 +47,7 @@ type builder struct {
 	groups, inputs numbering[uint64]
 	words          wordBuild
 	together       *dataset.Together // the rows of several runs
+	models         []string          // that tagged rows
 }
 
 // facetBuild is a facet whose sets hold numbers of values, until these have their places in the catalogue.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/discover/clear"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -32,6 +33,7 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.faults)) {
 		c.Notes = append(c.Notes, faultNote(name, b.faults[name].rows, b.faults[name].first))
 	}
+	c.Notes = append(c.Notes, b.doubts()...)
 	if b.left {
 		c.Notes = append(c.Notes, fmt.Sprintf("rows can be filtered by the first %d other columns, and by %d kinds of "+
 			"values and of numbers in all", maxColumns, maxKinds))
@@ -48,6 +50,29 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	return x, b.file.finish(b.o, stored{&x.meta, b.task})
+}
+
+// doubts say what figures may be owed to besides the rows.
+func (b *builder) doubts() (notes []string) {
+	if len(b.models) > 1 {
+		notes = append(notes, fmt.Sprintf("rows are tagged by different models (%s), and what differs may be theirs",
+			strings.Join(b.models, ", ")))
+	}
+	var known *source
+	for _, s := range b.sources {
+		if s.unlabelled > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s no label, not even that for no error: they count as without error; was "+
+				"a cell emptied?", s.name, words.Plural(s.unlabelled, "row has", "rows have")))
+		}
+		if known != nil && len(s.reading.Thresholds) > 0 && !maps.Equal(known.reading.Thresholds, s.reading.Thresholds) {
+			notes = append(notes, fmt.Sprintf("%s and %s are tagged with different thresholds, and what differs may be theirs",
+				known.name, s.name))
+		}
+		if known == nil && len(s.reading.Thresholds) > 0 {
+			known = s
+		}
+	}
+	return notes
 }
 
 // title is made of the runs' names.

@@ -36,7 +36,7 @@ func TestFolder(t *testing.T) {
 		"one/rows.jsonl.rejected.jsonl", "{}\n", "one/rows.jsonl.partial", question, "one/rows.jsonl.marks.jsonl", question,
 		"one/.hidden.jsonl", question,
 		"one/readme.txt", "text", "one/package.json", `{"name":"x"}`, "one/deeper/rows.jsonl", question,
-		"one/broken.parquet", "PAR1 no", "two/rows.jsonl", question, "two/more.csv", "id,question,answer,passage\nr2,Why?,x,P\n")
+		"one/broken.parquet", "PAR1 no", "two/rows.jsonl", strings.Replace(question, "Who", "Why", 1), "two/more.csv", "id,question,answer,passage\nr2,Why?,x,P\n")
 	if err := os.Symlink(filepath.Join(dir, "one", "rows.jsonl"), filepath.Join(dir, "two", "link.jsonl")); err != nil {
 		t.Fatal(err)
 	}
@@ -299,6 +299,7 @@ func TestRepeatedRows(t *testing.T) {
 	}{
 		"all":              {row("a", scores) + row("b", scores), "score", len(tagged), 1, 2, "tagged.jsonl: 2 rows are in later.jsonl too"},
 		"some":             {row("a", scores), "score", len(tagged), 2, 3, ""},
+		"a part":           {row("b", ""), "show", len(tagged), 1, 2, "later.jsonl: 1 row is in tagged.jsonl too"},
 		"other diagnosis":  {strings.ReplaceAll(tagged, "Vague", "Off Topic"), "identify", len(tagged), 2, 4, ""},
 		"other text":       {strings.ReplaceAll(row("a", scores), "Who?", "Why?"), "score", len(tagged), 2, 3, ""},
 		"one other text":   {strings.Replace(tagged, "Who?", "Why?", 1), "identify", len(tagged), 2, 4, ""},
@@ -321,6 +322,37 @@ func TestRepeatedRows(t *testing.T) {
 				t.Errorf("%d runs, %d rows, %s", len(c.Runs), c.Rows, notes)
 			}
 		})
+	}
+}
+
+// TestCopiesAndDoubts: a copy without a record is left out; rows that two files without a common origin have count in
+// both. Emptied labels and two models are said.
+func TestCopiesAndDoubts(t *testing.T) {
+	row := func(id, labels, model string) string {
+		return fmt.Sprintf(`{"id":%q,"question":"Who?","answer":"Ann","passage":"P","diagnosis":{"labels":[%s],"model":%q}}`+"\n",
+			id, labels, model)
+	}
+	dir := t.TempDir()
+	tagged := row("a", `"Vague"`, "m@1") + row("b", "", "m@2")
+	write(t, dir, "tagged.jsonl", tagged, "copy.jsonl", tagged, "tagged.jsonl.run.json", `{"format":1,"command":"identify"}`,
+		"more.jsonl", row("a", `"Vague"`, "m@1")+row("c", `"Vague"`, "m@1"))
+	x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "copy.jsonl"),
+		filepath.Join(dir, "more.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	notes := strings.Join(x.Catalog().Notes, "\n")
+	for _, want := range []string{"copy.jsonl: 2 rows are in tagged.jsonl too, and counted once",
+		"more.jsonl: 1 row is in tagged.jsonl too: each counts in both",
+		"rows are tagged by different models (m@1, m@2), and what differs may be theirs",
+		"tagged.jsonl: 1 row has no label, not even that for no error: they count as without error; was a cell emptied?"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in %s", want, notes)
+		}
+	}
+	if c := x.Catalog(); len(c.Runs) != 2 || c.Rows != 4 {
+		t.Errorf("%d runs, %d rows", len(c.Runs), c.Rows)
 	}
 }
 

@@ -72,6 +72,8 @@ type prepared struct {
 	columns                      []cell
 	finding                      *issues.Finding
 	faults                       []string // columns that cannot be read
+	model                        string
+	unlabelled                   bool // tagged, and without even the label for no error
 }
 
 type keyValue struct{ key, value string }
@@ -204,7 +206,9 @@ func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 	for _, label := range d.Labels {
 		r.add(facetLabel, label)
 	}
+	r.model = d.Model
 	if len(d.Labels) == 0 {
+		r.unlabelled = p.task != nil && p.task.NoError() != ""
 		r.add(facetLabel, p.noError)
 	}
 	for _, label := range d.NotJudged {

@@ -84,6 +84,14 @@ func (s *source) isMadeAs(other *source) bool {
 		*a.Model == *b.Model && maps.Equal(s.reading.Thresholds, other.reading.Thresholds)
 }
 
+// isCopy tells whether a source may be a copy of another: one of them has no record, and the first rows say the same.
+func (s *source) isCopy(other *source) bool {
+	if s.record != nil && other.record != nil || s.isZIP || other.isZIP || s.first == nil || other.first == nil {
+		return false
+	}
+	return s.first.ID == other.first.ID && heldBy(s.first) == heldBy(other.first)
+}
+
 // isReadFrom tells whether rows of the source are read from another, so that the other's cannot be read from here.
 func (s *source) isReadFrom(other *source) bool {
 	for s != nil && s != other {
@@ -97,20 +105,25 @@ func (s *source) isReadFrom(other *source) bool {
 // dropped; beside others the one that its rows are read from goes by its name.
 func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept []*source, notes []string, err error) {
 	for i, s := range sources {
-		rows, others := 0, 0
+		rows, others, both := 0, 0, []string(nil)
 		for j, later := range sources {
-			handedOn := later.isMadeOf(s) || s.isBare() && later.record != nil
-			again := handedOn || j < i && s.isMadeAs(later)
+			of := later.isMadeOf(s) || s.isMadeOf(later) || s.isBare() && later.record != nil // a stage, or a part
+			again := of || j < i && (s.isMadeAs(later) || s.isCopy(later))
 			if !again || s.repeated != nil || later.isReadFrom(s) {
 				continue
 			}
 			if rows, others, err = s.findRepeated(ctx, later, o); err != nil {
 				return nil, nil, err
 			}
-			// Of two versions, what did not change is of both, and a selection's rows are of the whole, too.
-			if n := len(s.repeated); !s.isBare() && (n < rows || !handedOn && n < others) {
+			// Of two versions, what did not change is of both; rows that a stage handed on in part are of the whole, too.
+			if n := len(s.repeated); n > 0 && !s.isBare() && (n < rows || !of && n < others) {
 				s.repeated, s.readFrom = nil, nil
+				both = append(both, fmt.Sprintf("%s: %s in %s too: each counts in both", s.name,
+					words.Plural(n, "row is", "rows are"), later.name))
 			}
+		}
+		if s.repeated == nil {
+			notes = append(notes, both...)
 		}
 		if n, by := len(s.repeated), s.readFrom; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %s in %s too, and counted once", s.name,

@@ -38,12 +38,13 @@ type source struct {
 	about   clear.About       // of a file of CLEAR
 	first   *dataset.Row      // nil: there is none
 
-	repeated map[string]bool // ids of rows that are read from another source
-	readFrom *source         // that source; nil: none
-	origin   *source         // all of whose rows are read from this one, and no others; nil: none
-	file     string          // its own name, where it goes by that of its first origin
-	said     []string        // what was assumed about its storage, and cut of rows
-	lacks    error           // what the file lacks of the task's columns; nil: nothing
+	repeated   map[string]bool // ids of rows that are read from another source
+	readFrom   *source         // that source; nil: none
+	origin     *source         // all of whose rows are read from this one, and no others; nil: none
+	file       string          // its own name, where it goes by that of its first origin
+	said       []string        // what was assumed about its storage, and cut of rows
+	unlabelled int             // tagged rows without even the label for no error
+	lacks      error           // what the file lacks of the task's columns; nil: nothing
 }
 
 // openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.

@@ -166,8 +166,11 @@ func occupied(dir, command string) error {
 	return err
 }
 
-// where says where a text stood first.
-type where struct{ file, line int32 }
+// where says where a text stood first, and with which labels.
+type where struct {
+	file, line int32
+	labels     [16]byte // of a labelled row
+}
 
 // builder fills the folder of a new workspace.
 type builder struct {

@@ -226,7 +226,7 @@ func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
 func (b *builder) usable(row *dataset.Row, pool bool) error {
 	fault := b.fault(row, pool)
 	if fault == nil {
-		fault = b.again(row)
+		fault = b.again(row, pool)
 	}
 	if fault != nil {
 		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: row.JSON(), Err: fault}
@@ -280,15 +280,22 @@ func shortSum(text string) [16]byte {
 }
 
 // again notes a row's text, or says where it came before.
-func (b *builder) again(row *dataset.Row) error {
-	key := shortSum(row.TextHash())
+func (b *builder) again(row *dataset.Row, pool bool) error {
+	key, labels := shortSum(row.TextHash()), [16]byte{}
+	if raw, _ := row.Get(dataset.ColumnLabels); !pool {
+		labels = shortSum(string(raw))
+	}
 	if first, again := b.seen[key]; again {
+		if !pool && first.labels != labels {
+			return fmt.Errorf("the same text as in %s:%d with other labels: settle which are right, and give it once",
+				b.files[first.file], first.line)
+		}
 		return errSameText{b.files[first.file], first.line}
 	}
 	if len(b.files) == 0 || b.files[len(b.files)-1] != row.Source {
 		b.files = append(b.files, row.Source)
 	}
-	b.seen[key] = where{int32(len(b.files) - 1), int32(row.Line)}
+	b.seen[key] = where{int32(len(b.files) - 1), int32(row.Line), labels}
 	return nil
 }
 

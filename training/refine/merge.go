@@ -329,7 +329,8 @@ func (m *Merged) addLeft(out *report.Lines) {
 		out.Add("of these", "%s merged before, with labels that stay", words.Plural(m.Kept, "row was", "rows were"))
 	}
 	if m.Marked > 0 {
-		out.Add("left out", "%s on which reviewers differ: a mark decides", words.Plural(m.Marked, "item", "items"))
+		out.Add("left out", "%s that a mark decided: mark such rows again to change that",
+			words.Plural(m.Marked, "item", "items"))
 	}
 }
 

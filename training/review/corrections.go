@@ -34,23 +34,29 @@ func (g *gathered) recall() {
 	})
 }
 
-// takeCorrections takes what somebody who decided between reviewers says on the page for another decision, and not for
-// one more voice.
+// takeCorrections takes what somebody who decided between reviewers said later on the page for the decision, and not for
+// one more voice. The page where it was decided keeps its answer, which is the older one.
 func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
 	for k, a := range g.answers {
 		deciding := answerKey{k.item, k.reviewer, true}
 		decision, old, again := stored[deciding], stored[k], g.answers[deciding]
-		if decision == nil && again != nil && again.onPage && a.Time.After(again.Time) { // of a merge that was taken back
-			decision = again
+		later := false
+		switch {
+		case k.resolves || !a.onPage || a.Skipped:
+		case again != nil && again.onPage:
+			later = !again.Skipped && a.Time.After(again.Time)
+		case decision != nil && !decision.Skipped && (again == nil || again.same(decision)): // it came in a file
+			later = old == nil || !old.same(a)
 		}
-		if k.resolves || !a.onPage || a.Skipped || decision == nil || decision.Skipped || old != nil && old.same(a) {
+		if !later {
 			continue
 		}
 		delete(g.answers, k)
-		if !decision.same(a) && (again == nil || again.same(decision)) {
-			corrected := *a
-			corrected.Resolves = true
-			g.answers[deciding], g.corrected[k.item] = &corrected, true
+		corrected := *a
+		corrected.Resolves = true
+		g.answers[deciding] = &corrected
+		if decision == nil || !decision.same(a) {
+			g.corrected[k.item] = true
 		}
 	}
 }

@@ -256,25 +256,25 @@ func TestMergeDecisionCorrected(t *testing.T) {
 	decision.Resolves = true
 	_, second := merge(decision)
 	keep(t, f, second)
+	decision.onPage, decision.Time = true, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) // its page is read again, too
 	corrected, other := f.answer(1, "cleo", "Off Topic"), f.answer(1, "anna", "Vague")
-	corrected.onPage, other.onPage = true, true
+	corrected.onPage, other.onPage, corrected.Time = true, true, decision.Time.Add(time.Minute)
 	if e, later := merge(other); !later.New(e) || later.Later != 1 || len(later.Decisions)+len(later.Conflicts) != 0 {
 		t.Errorf("anna says otherwise: %+v", later.Merge)
 	}
-	e, third := merge(corrected)
+	e, third := merge(decision, corrected)
 	if !third.New(e) || third.Later != 0 || len(third.Reviewers) != 2 ||
 		!reflect.DeepEqual(third.Decided, map[string][]string{"B001-0002": {"Off Topic"}}) ||
 		!reflect.DeepEqual(third.Agreement, second.Agreement) {
 		t.Errorf("cleo corrects: %+v", third.Merge)
 	}
 	keep(t, f, third)
-	if e, again := merge(corrected); again.New(e) || again.Later != 0 {
+	if e, again := merge(decision, corrected); again.New(e) || again.Later != 0 {
 		t.Errorf("once more: %+v", again.Merge)
 	}
-	again, undone := wallBatch(t), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	again := wallBatch(t)
 	_, first = mergePartly(t, again, twoReviewers(again))
 	keep(t, again, first) // what cleo decided and corrected was taken back
-	decision.onPage, decision.Time, corrected.Time = true, undone, undone.Add(time.Minute)
 	if _, both := mergePartly(t, again, []Answer{decision, corrected}); len(both.Reviewers) != 2 ||
 		!reflect.DeepEqual(both.Decided, map[string][]string{"B001-0002": {"Off Topic"}}) {
 		t.Errorf("both after undo: %+v", both.Merge)

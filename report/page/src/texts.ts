@@ -122,7 +122,7 @@ export const texts = {
     unknownRows: (n: number, of: number, name: string, score: boolean) => `, as ${count(n)} of ${plural(of, "row", "rows")} of ${name} ${score ? "have no score" : "were not looked at"}`,
     unpaired: ", as few of their rows are for the same input",
     inRun: (run: string) => `Within ${run}: `,
-    withinRuns: "Systems are compared within a run; Compare has two runs.",
+    withinRuns: "Systems are compared within a run.",
     against: (next: string) => `, but of rows for the same input ${next} has more`,
     uneven: (next: string, errors: string) => `, but that is no comparison with ${next}: the systems' rows were not judged alike for ${errors}`,
     figure: (value: string, what: string, interval: string) => `${value} ${what}${interval && ` (${interval})`}`,
@@ -228,7 +228,7 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    few: "Under nine in ten rows have a partner: these pairs say little of the systems. `erreval stats` compares the means of inputs.",
+    few: "Under nine in ten rows have a partner: these pairs say little. `erreval stats` compares the means of inputs.",
     how: "Runs pair by id, or by their texts where ids do not fit; systems by the group field, or by all inputs where a system has several outputs in a group.",
   },
 

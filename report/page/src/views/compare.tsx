@@ -223,7 +223,7 @@ function Measures({ pairs, sure }: { pairs: Pairs; sure: boolean }) {
     return m ? measureTitle(m) : key;
   };
   const lines = pairs.measures.filter((m) => m.pairs > 0).map((m): MeasureLine => {
-    const difference = sure ? pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) : undefined;
+    const difference = sure && m.pairs >= pairedFrom * pairs.pairs ? pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) : undefined;
     return { ...m, difference, holm: difference?.p ?? 1 };
   });
   const tested = lines.filter((l) => l.difference);
