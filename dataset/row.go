@@ -128,8 +128,8 @@ func (r *Row) columnList() string {
 const NoLabel = "(none)"
 
 // Labels reads the gold column "labels": a list of names or codes, or one text that joins them by semicolons, or
-// NoLabel. It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since unknown
-// is not the same as none.
+// NoLabel. It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since
+// unknown is not the same as none.
 func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	raw, ok := r.Get(ColumnLabels)
 	if !ok || isNull(raw) {

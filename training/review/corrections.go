@@ -34,8 +34,8 @@ func (g *gathered) recall() {
 	})
 }
 
-// takeCorrections takes what somebody who decided between reviewers said later on the page for the decision, and not for
-// one more voice. The page where it was decided keeps its answer, which is the older one.
+// takeCorrections takes what somebody who decided between reviewers said later on the page for the decision, and not
+// for one more voice. The page where it was decided keeps its answer, which is the older one.
 func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
 	for k, a := range g.answers {
 		deciding := answerKey{k.item, k.reviewer, true}
