@@ -31,5 +31,9 @@ func TestGrownSpread(t *testing.T) {
 		if up := c.without < 0; few[0].Missed != up || few[1].Missed == up {
 			t.Errorf("%+v of few groups: %+v", c, few)
 		}
+		d.Interval, d.Thresholds = Interval{}, []Thresholds{{text: "Vague 0.5"}, {text: "Vague 0.9"}}
+		if other := d.CheckGates(limits, "No Error"); !other[0].Missed || !other[1].Missed {
+			t.Errorf("%+v with other thresholds: %+v", c, other)
+		}
 	}
 }
