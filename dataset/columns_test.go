@@ -155,3 +155,13 @@ func TestExchanged(t *testing.T) {
 		}
 	}
 }
+
+// TestEndingIn: the last word of a heading is a kind of the field, but not where it says what something is of.
+func TestEndingIn(t *testing.T) {
+	for columns, want := range map[string]string{"source passage": "source passage", "Type of passage": "",
+		"passage type": "", "probability.Not A passage": "", "a passage|b passage": ""} {
+		if got, ok := endingIn("passage", strings.Split(columns, "|"), nil); got != want || ok != (want != "") {
+			t.Errorf("%s: %q", columns, got)
+		}
+	}
+}

@@ -260,12 +260,13 @@ func findColumn(field string, columns []string, taken map[string]bool) (string, 
 }
 
 // endingIn finds the only column whose last word is the field's name, as in "source passage". What it says is a kind of
-// the field; a column such as "question type" holds something else.
+// the field; a column such as "question type" or "type of question" holds something else, and so does one of a field's
+// parts, such as "probability.Not A Question".
 func endingIn(field string, columns []string, taken map[string]bool) (string, bool) {
 	var found []string
 	for _, c := range columns {
 		all := strings.FieldsFunc(strings.ToLower(c), func(r rune) bool { return strings.ContainsRune(" _-", r) })
-		kind := len(all) > 1 && all[len(all)-1] == field
+		kind := len(all) > 1 && all[len(all)-1] == field && !slices.Contains(all, "of") && !strings.Contains(c, ".")
 		if kind && !taken[c] && !slices.Contains(compared, all[0]) {
 			found = append(found, c)
 		}
