@@ -110,6 +110,7 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 			c.Notes = append(c.Notes, note)
 		}
 	}
+	shareColumns(b.sources)
 	var note string
 	if b.task, note, err = chooseTask(ctx, b.sources, b.o); err != nil {
 		return nil, err
@@ -155,6 +156,19 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 		}
 	}
 	return b.finish(ctx)
+}
+
+// shareColumns lets sources without a record be read as the first record says: a result that somebody changed and saved
+// under another name has none.
+func shareColumns(sources []*source) {
+	i := slices.IndexFunc(sources, func(s *source) bool { return s.record != nil })
+	if i < 0 {
+		return
+	}
+	columns, _ := sources[i].record.ReadFrom(&sources[i].reading.Reading)
+	for _, s := range sources {
+		s.others = columns
+	}
 }
 
 // hintRows are read of each source to find the column that names systems.

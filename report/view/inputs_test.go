@@ -428,3 +428,22 @@ func TestOrigin(t *testing.T) {
 		})
 	}
 }
+
+// TestColumnsOfOthers: a file without its record is read as another one's record says.
+func TestColumnsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	row := func(question string) string {
+		return fmt.Sprintf(`{"id":"1","q":%q,"a":"Ann","p":"P","diagnosis":{"labels":["Vague"]}}`+"\n", question)
+	}
+	write(t, dir, "m.jsonl", row("Who?"), "n.jsonl", row("Why?"), "m.jsonl.run.json",
+		`{"format":1,"command":"identify","columns":{"question":"q","answer":"a","passage":"p"}}`)
+	x, err := Open(t.Context(), []string{filepath.Join(dir, "m.jsonl"), filepath.Join(dir, "n.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	rows, _, err := x.Columns(t.Context(), 9, 1)
+	if err != nil || !slices.Equal(rows.Group, []int{0, 0}) || !slices.Equal(rows.Pair, []int{0, 0}) {
+		t.Errorf("groups %v, pairs %v, %v; %q", rows.Group, rows.Pair, err, x.Catalog().Notes)
+	}
+}

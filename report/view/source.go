@@ -38,13 +38,14 @@ type source struct {
 	about   clear.About       // of a file of CLEAR
 	first   *dataset.Row      // nil: there is none
 
-	repeated   map[string]bool // ids of rows that are read from another source
-	readFrom   *source         // that source; nil: none
-	origin     *source         // all of whose rows are read from this one, and no others; nil: none
-	file       string          // its own name, where it goes by that of its first origin
-	said       []string        // what was assumed about its storage, and cut of rows
-	unlabelled int             // tagged rows without even the label for no error
-	lacks      error           // what the file lacks of the task's columns; nil: nothing
+	others     map[string]string // columns of fields that another source's record names, for one without a record
+	repeated   map[string]bool   // ids of rows that are read from another source
+	readFrom   *source           // that source; nil: none
+	origin     *source           // all of whose rows are read from this one, and no others; nil: none
+	file       string            // its own name, where it goes by that of its first origin
+	said       []string          // what was assumed about its storage, and cut of rows
+	unlabelled int               // tagged rows without even the label for no error
+	lacks      error             // what the file lacks of the task's columns; nil: nothing
 }
 
 // openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.
@@ -110,6 +111,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
 	opt := dataset.Options{Taxonomy: t, Map: o.Columns, OwnNames: true, ID: o.ID, TempDir: o.TempDir, Clip: true}
 	opt.Format, _ = dataset.FormatOf(s.path)
+	opt.Recorded = s.others
 	if s.record != nil {
 		opt.Recorded, opt.RecordedID = s.record.ReadFrom(&s.reading.Reading)
 	}
