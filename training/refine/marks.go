@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
@@ -162,6 +163,21 @@ func (w *Workspace) marked() (map[string]bool, error) {
 		}
 	}
 	return texts, err
+}
+
+// markedAt says when the marks of texts were merged, the last one of each.
+func (w *Workspace) markedAt() (map[string]time.Time, error) {
+	at := map[string]time.Time{}
+	log, err := w.Log()
+	for _, entry := range log {
+		if name, ok := strings.CutPrefix(entry.Step, StepMerge); ok && strings.HasPrefix(name, marksName) {
+			err = errors.Join(err, w.EachRow(w.Path(TrainDir, name+".jsonl"), func(row *dataset.Row) error {
+				at[row.TextHash()] = entry.Time
+				return nil
+			}))
+		}
+	}
+	return at, err
 }
 
 // undecided are the conflicts that a batch's last merge left, but for those of rows that were marked since.

@@ -67,6 +67,9 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		return nil, err
 	}
 	earlier.Marked = m.marked
+	if earlier.MarkedAt, err = w.markedAt(); err != nil {
+		return nil, err
+	}
 	answers, faults, err := m.gather(o.Files)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,11 @@ func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
 	}
 }
 
+// isAfterMark tells whether answers were given after somebody's mark of the row was merged.
+func (g *gathered) isAfterMark(it *Item, answers []Answer) bool {
+	return !slices.ContainsFunc(answers, func(a Answer) bool { return !a.Time.After(g.earlier.MarkedAt[it.TextSHA256]) })
+}
+
 // isLater tells whether an answer that no merge used says otherwise than the item was decided.
 func (g *gathered) isLater(a *Answer, decided []string) bool {
 	old := g.stored[keyOf(a)]

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/erreval/erreval/internal/regularfile"
 )
@@ -84,6 +85,7 @@ type Earlier struct {
 	first     map[answerKey]Answer // the first ones that were no skips
 	Agreement *Agreement           // as the last merge said it
 	Marked    map[string]bool      // texts that somebody marked: what reviewers differ on is decided there
+	MarkedAt  map[string]time.Time // when these marks were merged
 }
 
 // Outcome is a merge and what it adds.
@@ -265,7 +267,7 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		if slices.ContainsFunc(answers, func(a Answer) bool { return g.isLater(&a, before) }) {
 			out.Later++
 		}
-	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256]:
+	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256] && !(settled && g.isAfterMark(it, voices)):
 		out.Marked++
 	case !resolved && len(dropped) > 0:
 		out.drop(it, dropped, merged)

@@ -243,6 +243,20 @@ func TestMergeCorrection(t *testing.T) {
 	if e, third := merge(shared, own); third.New(e) || third.Before != 2 || len(third.Conflicts) != 2 {
 		t.Errorf("once more: %+v", third.Merge)
 	}
+	own.Labels, own.Time = []string{"Off Topic"}, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	for hours, want := range map[int]int{-1: 1, 1: 0} { // after a mark of the row, and before it
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := f.All[2].TextSHA256
+		e.Marked = map[string]bool{text: true}
+		e.MarkedAt = map[string]time.Time{text: own.Time.Add(time.Duration(hours) * time.Hour)}
+		out, faults := f.Merge(e, []Answer{shared, own}, MergeOptions{Partial: true})
+		if len(faults) > 0 || len(out.Decisions) != want || out.Marked != 1-want {
+			t.Errorf("mark %d hours from it: %+v, %s", hours, out.Merge, faultText(faults))
+		}
+	}
 }
 
 // TestMergeDecisionCorrected: who decided between reviewers corrects that on the page and is no further voice; what
