@@ -55,7 +55,7 @@ type SystemStats struct {
 	WithoutIssue *Share       `json:"without_issue,omitempty"` // of the rows that were searched for issues
 	Issues       []IssueShare `json:"issues,omitempty"`
 
-	Unscored int `json:"unscored,omitempty"` // rows with scores of which one has no value
+	Unscored int `json:"unscored,omitempty"` // rows without a value in the dimension in which most have none, where some have one
 
 	cells      []cell // by column
 	unsearched int    // rows of which it is not known whether they have an issue, where it is of others
@@ -227,11 +227,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
-		others, unscored := t.valuesOf(row)
-		values, err := t.addRow(system, group, d, others)
-		if unscored && err == nil {
-			t.stats.Systems[t.systems[system]].Unscored++
-		}
+		values, err := t.addRow(system, group, d, t.valuesOf(row))
 		if err == nil && values != nil && (t.o.Tests || len(t.outputs) < mostPaired) {
 			t.addOutput(row, d, group, system, file, values)
 		}
@@ -341,7 +337,6 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		one := &s.Systems[i]
 		s.All.Rows, s.All.Tagged, s.All.Untagged = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged, s.All.Untagged+one.Untagged
 		s.All.Truncated, s.All.PartlyRead = s.All.Truncated+one.Truncated, s.All.PartlyRead+one.PartlyRead
-		s.All.Unscored += one.Unscored
 		if t.o.By == ByNothing {
 			one.Name = t.rows.FileNames()
 		}

@@ -76,6 +76,7 @@ func (s *SystemStats) publish(columns []column) {
 		share, of := s.cells[c].Share, int(s.cells[c].sums.Rows)
 		switch {
 		case column.kind == kindScore:
+			s.Unscored = max(s.Unscored, s.Rows-of)
 			s.Scores = append(s.Scores, ScoreMean{column.name, share.Rows, share.Share, share.Low, share.High})
 		case column.kind == kindIssue && column.name == "":
 			s.WithoutIssue, s.unsearched = &share, s.Rows-of
@@ -102,26 +103,24 @@ func (t *Tally) countRepeat(system string, row *dataset.Row) {
 	}
 }
 
-// valuesOf gives the row's scores and issues, and whether a score has no value.
-func (t *Tally) valuesOf(row *dataset.Row) (values []value, unscored bool) {
+// valuesOf gives the row's scores and issues.
+func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
 	scores, _ := row.Scores() // nil where a column of that name holds something else
 	for _, d := range t.o.Taxonomy.Dimensions {
-		score := scores[d.Key]
-		unscored = unscored || score != nil && score.Value == nil
-		if score != nil && score.Value != nil {
+		if score := scores[d.Key]; score != nil && score.Value != nil {
 			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
 		}
 	}
 	if t.o.Issues == nil {
-		return values, unscored
+		return values
 	}
 	ids, searched := t.o.Issues(row)
 	if !searched {
-		return values, unscored
+		return values
 	}
 	values = append(values, value{t.columnOf(kindIssue, ""), indicator(len(ids) == 0)})
 	for _, id := range ids {
 		values = append(values, value{t.columnOf(kindIssue, id), 1})
 	}
-	return values, unscored
+	return values
 }

@@ -159,7 +159,7 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	count(func(s *SystemStats) int { return s.PartlyRead }, "read in part: %s")
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
-	count(func(s *SystemStats) int { return s.Unscored }, "without a score, outside of every mean: %s")
+	count(func(s *SystemStats) int { return s.Unscored }, "without a score, outside of means: %s")
 	if s.Unlabelled > 0 {
 		lines = append(lines, unlabelledText(s.Unlabelled))
 	}

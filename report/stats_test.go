@@ -294,7 +294,7 @@ func TestScoresAndIssues(t *testing.T) {
 	text := printed(t, s)
 	const want = `Scores in f
 not searched for issues, outside of every share: 1 row of b
-without a score, outside of every mean: 1 row of b
+without a score, outside of means: 1 row of b
 3 rows have the texts of one before by the same system (counted all the same)
 
 Mean scores

@@ -68,9 +68,15 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 	return all
 }
 
-// meansByItem are changes of the means of items that both systems have, whatever their numbers of rows: of rows judged
-// for the same errors. rows are those that the means are of, in the system that has fewer.
-func (t *Tally) meansByItem(of, than []*output, c int) (change stats.GroupSums, rows float64) {
+// itemMeans sum up the items that two systems have, group by group.
+type itemMeans struct {
+	change       stats.GroupSums // mean of one system less that of the other
+	mine, theirs stats.GroupSums // values of the rows of each
+}
+
+// meansByItem sums up the items that both systems have, whatever their numbers of rows: of rows judged for the same
+// errors.
+func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 	type mean struct{ sum, rows float64 }
 	type key struct {
 		item groupHash
@@ -96,7 +102,14 @@ func (t *Tally) meansByItem(of, than []*output, c int) (change stats.GroupSums, 
 	}
 	order, means := byItem(of)
 	_, others := byItem(than)
-	var sum, n, mine, theirs float64
+	var sum, n float64
+	var mine, theirs mean // of this group
+	endGroup := func() {
+		out.change.AddGroup(sum, n)
+		out.mine.AddGroup(mine.sum, mine.rows)
+		out.theirs.AddGroup(theirs.sum, theirs.rows)
+		sum, n, mine, theirs = 0, 0, mean{}, mean{}
+	}
 	var group groupHash
 	for _, o := range order { // group by group
 		k := key{item: o.input.item}
@@ -107,22 +120,32 @@ func (t *Tally) meansByItem(of, than []*output, c int) (change stats.GroupSums, 
 		if other.rows == 0 {
 			continue
 		}
-		if group != o.group && n > 0 && t.o.Group != "" {
-			change.AddGroup(sum, n)
-			sum, n = 0, 0
+		if group != o.group || t.o.Group == "" { // each by itself
+			endGroup()
 		}
 		group = o.group
 		sum, n = sum+m.sum/m.rows-other.sum/other.rows, n+1
-		mine, theirs = mine+m.rows, theirs+other.rows
-		if t.o.Group == "" { // each by itself
-			change.AddGroup(sum, n)
-			sum, n = 0, 0
-		}
+		mine = mean{mine.sum + m.sum, mine.rows + m.rows}
+		theirs = mean{theirs.sum + other.sum, theirs.rows + other.rows}
 	}
-	if n > 0 {
-		change.AddGroup(sum, n)
+	endGroup()
+	return out
+}
+
+// fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too little: where
+// hardly any row has it, a system of few rows may have none by chance.
+const fewestOf = 10
+
+// shares is what the means tell of shares; where these are of few rows, what both rows as if they were for other inputs
+// and the means are sure of.
+func (m *itemMeans) shares() stats.Difference {
+	d := stats.PairedMeans(&m.change)
+	few := func(s *stats.GroupSums) bool { return min(s.Sum, s.Rows-s.Sum) < fewestOf }
+	if few(&m.mine) || few(&m.theirs) {
+		rows := stats.ApartShares(&m.theirs, &m.mine)
+		d.Low, d.High, d.P = min(d.Low, rows.Low), max(d.High, rows.High), max(d.P, rows.P)
 	}
-	return change, min(mine, theirs)
+	return d
 }
 
 // valueIn is a row's value in a column; NaN where there is none.
@@ -226,15 +249,19 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
-	var means stats.GroupSums
+	var means itemMeans
 	shared := paired.Rows
 	if paired.Rows < mostlyPaired*max(x, y) {
-		means, shared = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
+		means = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
+		shared = min(means.mine.Rows, means.theirs.Rows)
 	}
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	difference, pairs := stats.PairedMeans(&means), means.Rows
+	difference, pairs := means.shares(), means.change.Rows
+	if s.columns[c].kind == kindScore {
+		difference = stats.PairedMeans(&means.change)
+	}
 	d.byMeans = paired.Rows < mostlyPaired*shared
 	if !d.byMeans {
 		difference, pairs = stats.PairedShares(paired.less, &paired.GroupSums), paired.Rows

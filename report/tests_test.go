@@ -453,3 +453,23 @@ func TestAskedAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestRareErrors: a has one question a passage and none with an error, b three and six with one. That is no evidence:
+// six errors in as many places as a has rows leave a out with a probability of 0.18.
+func TestRareErrors(t *testing.T) {
+	var lines []string
+	for g := range 40 {
+		for k, system := range []string{"a", "b", "b", "b"} {
+			label := map[bool]string{true: "Vague", false: "No Error"}[k == 1 && g%6 == 0 && g < 36]
+			lines = append(lines, fmt.Sprintf(`{"id":"%d-%d","system":%q,"passage":"P%[1]d","answer":"x","question":"q",`+
+				`"diagnosis":{"labels":[%[4]q]}}`, g, k, system, label))
+		}
+	}
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Differences[0]; !d.byMeans || d.isSettled() || d.Low > 0 || !near(d.Value, 0.05, 1e-12) {
+		t.Errorf("%+v", d)
+	}
+}
