@@ -59,15 +59,8 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if m.f, err = w.OpenBatch(o.Batch); err != nil {
 		return nil, err
 	}
-	earlier, err := m.f.Earlier()
+	earlier, err := m.earlier()
 	if err != nil {
-		return nil, err
-	}
-	if m.marked, err = w.marked(); err != nil {
-		return nil, err
-	}
-	earlier.Marked = m.marked
-	if earlier.MarkedAt, err = w.markedAt(); err != nil {
 		return nil, err
 	}
 	answers, faults, err := m.gather(o.Files)
@@ -117,6 +110,20 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		return slices.ContainsFunc(merged.Reviewers, func(r review.Reviewer) bool { return strings.EqualFold(r.Name, name) })
 	})
 	return merged, errors.Join(err, removeFiles(m.rejectedPath()))
+}
+
+// earlier is what merges of the batch, and of marks, left.
+func (m *merging) earlier() (*review.Earlier, error) {
+	e, err := m.f.Earlier()
+	if err != nil {
+		return nil, err
+	}
+	if m.marked, err = m.w.marked(); err != nil {
+		return nil, err
+	}
+	e.Marked = m.marked
+	e.MarkedAt, err = m.w.markedAt()
+	return e, err
 }
 
 // gather reads the review page's answers and the files.
