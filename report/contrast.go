@@ -283,35 +283,6 @@ func (s *Stats) contrastTexts(d *Contrast) (name, value, interval string) {
 		rangeText(scale*d.Low, scale*d.High, format)
 }
 
-// noComparison says with which systems the best is not compared by rows without error, and why; "" where there are
-// none.
-func (s *Stats) noComparison() string {
-	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isOfErrors(d.column) })
-	if i < 0 {
-		return ""
-	}
-	var names []string
-	best, errors := &s.Differences[i], ""
-	for _, other := range s.compared() {
-		apart := s.uneven(&s.Systems[best.system], &s.Systems[other])
-		if other == best.than {
-			apart = best.Uneven
-		}
-		if apart != "" {
-			names, errors = append(names, s.Systems[other].Name), apart
-		}
-	}
-	if names == nil {
-		return ""
-	}
-	return ": no comparison with " + strings.Join(names, ", ") + ", as " + unevenText(errors)
-}
-
-// unevenText says why rows without error are not compared, and what helps.
-func unevenText(errors string) string {
-	return "the systems' rows were not judged alike for " + errors + " (give all of them the field that it needs)"
-}
-
 // sureText is the evidence for a difference: its size too, where no table has it.
 func (s *Stats) sureText(d *Contrast) string {
 	text := "p " + d.PHolm.Text(InP)
@@ -368,6 +339,7 @@ func (s *Stats) result() string {
 	if apart := s.noComparison(); apart != "" {
 		sure += ", but that is" + strings.TrimPrefix(apart, ":")
 	}
+	sure += s.fewText()
 	if first.kind != kindScore && one.Share.Share == 0 && s.All.cells[columns[0]].Share.Share == 0 {
 		text = "no system has a row " + first.title()
 	} else {

@@ -192,7 +192,7 @@ The best system of a column minus the second best, in points
 Vague: good minus middle       -50.0  -65.4 … -32.0        <0.001
 
 good has most rows without error, 100 % (90.7 to 100.0), surely more than middle by the model's labels (+50.0 points, ` +
-		`+32.0 … +65.4; p <0.001; rows are not paired); in all rows the commonest error is Vague, 48.0 %.
+		`+32.0 … +65.4; p <0.001; rows are not paired); too few groups of tiny to compare; in all rows the commonest error is Vague, 48.0 %.
 `
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at the end%s", text, want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/internal/words"
 )
@@ -53,4 +54,47 @@ func (s *Stats) testSection() Section {
 		out.Notes = append(out.Notes, fmt.Sprintf("and %d more, of greater p: --json", more))
 	}
 	return out
+}
+
+// noComparison says with which systems the best is not compared by rows without error, and why; "" where there are
+// none.
+func (s *Stats) noComparison() string {
+	i := slices.IndexFunc(s.Differences, func(d Contrast) bool { return s.isOfErrors(d.column) })
+	if i < 0 {
+		return ""
+	}
+	var names []string
+	best, errors := &s.Differences[i], ""
+	for _, other := range s.compared() {
+		apart := s.uneven(&s.Systems[best.system], &s.Systems[other])
+		if other == best.than {
+			apart = best.Uneven
+		}
+		if apart != "" {
+			names, errors = append(names, s.Systems[other].Name), apart
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ": no comparison with " + strings.Join(names, ", ") + ", as " + unevenText(errors)
+}
+
+// fewText names the systems that have too few groups to be compared, though their figures may be higher.
+func (s *Stats) fewText() string {
+	var names []string
+	for i := range s.Systems {
+		if sys := &s.Systems[i]; len(s.Systems) > 2 && sys.few && sys.Name != Nameless {
+			names = append(names, sys.Name)
+		}
+	}
+	if len(names) == 0 || len(names) > mostNamed {
+		return ""
+	}
+	return "; too few groups of " + strings.Join(names, ", ") + " to compare"
+}
+
+// unevenText says why rows without error are not compared, and what helps.
+func unevenText(errors string) string {
+	return "the systems' rows were not judged alike for " + errors + " (give all of them the field that it needs)"
 }

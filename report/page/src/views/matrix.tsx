@@ -209,9 +209,10 @@ export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[])
   const against = best[0]!.cells[0]!.against;
   const unsure = (against ? texts.overview.against(against) : next && !apart.includes(next) ? texts.overview.unsure(next.name) + (best[0]!.cells[0]!.unsure ?? "") : "") +
     (apart.length > 0 && best.length === 1 ? texts.overview.uneven(apart.map((l) => l.name).join(", "), uneven(heads, lines[0]!, best[0]!, apart[0]!)) : "");
+  const few = lines.slice(1).filter((l) => l.few && l.cells[0]?.of).map((l) => l.name);
   const left = heads.filter((h, i) => h.value && !h.value.role && lines[0]!.cells[i]!.sums!.rows < lines[0]!.rows).map((h) => h.title);
   const alone = `${best[0]!.rows < lines[0]!.rows ? `${best[0]!.name}: ` : ""}${text}`; // of a part of the rows, whose it is
-  const several = first.value && lines[0]!.cells[0]!.of?.value === 0 ? texts.overview.noneGood(nameOf(facet, first)) : texts.overview.best(best[0]!.name, best.length - 1, text) + unsure;
+  const several = first.value && lines[0]!.cells[0]!.of?.value === 0 ? texts.overview.noneGood(nameOf(facet, first)) : texts.overview.best(best[0]!.name, best.length - 1, text) + unsure + (few.length > 0 ? texts.overview.few(few.join(", ")) : "");
   const result = known.length > 1 ? several : alone;
   return `${result}.${left.length > 0 ? ` ${texts.overview.notJudged(left.join(", "))}` : ""}`;
 }
