@@ -123,7 +123,6 @@ export const texts = {
     unpaired: ", as few rows share an input",
     few: (names: string) => `; not compared: ${names}`,
     inRun: (run: string) => `Within ${run}: `,
-    withinRuns: "Systems are compared within a run.",
     against: (next: string) => `, but of rows for the same input ${next} has more`,
     uneven: (next: string, errors: string) => `, but that is no comparison with ${next}: the systems' rows were not judged alike for ${errors}`,
     figure: (value: string, what: string, interval: string) => `${value} ${what}${interval && ` (${interval})`}`,

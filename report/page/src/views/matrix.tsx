@@ -185,9 +185,12 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
 
 /** Of which of two systems far more rows are not known than of the other, such as those that a judge refused: they may be the bad ones. */
 function moreUnknown(h: Head, i: number, a: Line, b: Line): string {
-  const [most, least] = [a, b].map((l) => ({ name: l.name, n: l.cells[i]!.unknown ?? 0, of: (l.cells[i]!.unknown ?? 0) + (h.value ? l.rows : l.cells[i]!.rows) }))
-    .sort((x, y) => y.n / Math.max(1, y.of) - x.n / Math.max(1, x.of));
-  return most!.n / Math.max(1, most!.of) - least!.n / Math.max(1, least!.of) > mostUneven ? texts.overview.unknownRows(most!.n, most!.of, most!.name, !h.value) : "";
+  const [most, least] = [a, b].map((l) => {
+    const n = l.cells[i]!.unknown ?? 0;
+    const of = n + (h.value ? l.rows : l.cells[i]!.rows);
+    return { n, of, name: l.name, share: n / Math.max(1, of) };
+  }).sort((x, y) => y.share - x.share);
+  return most!.share - least!.share > mostUneven ? texts.overview.unknownRows(most!.n, most!.of, most!.name, !h.value) : "";
 }
 
 /** The errors that one of two systems was judged for in more of its rows: it may have fewer rows without error for that alone. */

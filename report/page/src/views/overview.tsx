@@ -59,7 +59,7 @@ export function Overview() {
               {figures.found && facet && texts.overview.finder[facet.key] && (
                 <p class="note">{texts.overview.finder[facet.key]}{!facetOf(catalog, "gold") && texts.overview.unchecked}.</p>
               )}
-              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${runsApart ? `${texts.overview.withinRuns} ` : ""}${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
+              <Card title={title} help={`${pooled ? `${texts.overview.pooled} ` : ""}${texts.overview.matrixHelp} ${texts.intervals(page.catalog.fields.find((f) => f.group)?.name)}`} tools={
                 <>
                   {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
                   {byChoices.length > 1 && <Select label={texts.overview.by} value={figures.by.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
