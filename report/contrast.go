@@ -336,10 +336,7 @@ func (s *Stats) result() string {
 	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
 		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
 	}
-	if apart := s.noComparison(); apart != "" {
-		sure += ", but that is" + strings.TrimPrefix(apart, ":")
-	}
-	sure += s.fewText()
+	sure += s.leftOutText()
 	if first.kind != kindScore && one.Share.Share == 0 && s.All.cells[columns[0]].Share.Share == 0 {
 		text = "no system has a row " + first.title()
 	} else {

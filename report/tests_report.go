@@ -80,8 +80,12 @@ func (s *Stats) noComparison() string {
 	return ": no comparison with " + strings.Join(names, ", ") + ", as " + unevenText(errors)
 }
 
-// fewText names the systems that have too few groups to be compared, though their figures may be higher.
-func (s *Stats) fewText() string {
+// leftOutText names the systems that the closing line does not compare: those that were not judged alike, and those of
+// too few groups, though their figures may be higher.
+func (s *Stats) leftOutText() (text string) {
+	if apart := s.noComparison(); apart != "" {
+		text = ", but that is" + strings.TrimPrefix(apart, ":")
+	}
 	var names []string
 	for i := range s.Systems {
 		if sys := &s.Systems[i]; len(s.Systems) > 2 && sys.few && sys.Name != Nameless {
@@ -89,9 +93,9 @@ func (s *Stats) fewText() string {
 		}
 	}
 	if len(names) == 0 || len(names) > mostNamed {
-		return ""
+		return text
 	}
-	return "; too few groups of " + strings.Join(names, ", ") + " to compare"
+	return text + "; too few groups of " + strings.Join(names, ", ") + " to compare"
 }
 
 // unevenText says why rows without error are not compared, and what helps.
