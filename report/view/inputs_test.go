@@ -354,6 +354,16 @@ func TestCopiesAndDoubts(t *testing.T) {
 	if c := x.Catalog(); len(c.Runs) != 2 || c.Rows != 4 {
 		t.Errorf("%d runs, %d rows", len(c.Runs), c.Rows)
 	}
+	row1 := func(model string) string { return strings.Replace(row("a", "", ""), `"id"`, `"model":"`+model+`","id"`, 1) }
+	write(t, dir, "one.jsonl", row1("m"), "other.jsonl", row1("n"))
+	two, err := Open(t.Context(), []string{filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "other.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Close()
+	if len(two.Catalog().Runs) != 2 {
+		t.Errorf("two systems that write the same: %q", two.Catalog().Notes)
+	}
 }
 
 // TestRepeatedInTurn: rows of two files that may each be of the other, such as the pool of a workspace which was tagged

@@ -21,8 +21,8 @@ type held [4]uint64
 
 // heldBy reads what a row says. What cannot be read counts as none.
 func heldBy(row *dataset.Row) (h held) {
-	system, _ := row.Get(dataset.ColumnSystem) // two systems may write the same
-	h[0] = hashOf("texts", append(slices.Clone(row.Values), dataset.PlainText(system))...)
+	// two systems may write the same
+	h[0] = hashOf("texts", append(slices.Clone(row.Values), row.SystemName().String())...)
 	put := func(n int, record any, there bool) {
 		if data, err := json.Marshal(record); err == nil && there {
 			h[n] = hashOf("record", string(data))
