@@ -354,7 +354,9 @@ func TestCopiesAndDoubts(t *testing.T) {
 	if c := x.Catalog(); len(c.Runs) != 2 || c.Rows != 4 {
 		t.Errorf("%d runs, %d rows", len(c.Runs), c.Rows)
 	}
-	row1 := func(model string) string { return strings.Replace(row("a", "", ""), `"id"`, `"model":"`+model+`","id"`, 1) }
+	row1 := func(model string) string {
+		return strings.Replace(row("a", "", ""), `"id"`, `"model":"`+model+`","id"`, 1)
+	}
 	write(t, dir, "one.jsonl", row1("m"), "other.jsonl", row1("n"))
 	two, err := Open(t.Context(), []string{filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "other.jsonl")}, Options{})
 	if err != nil {
