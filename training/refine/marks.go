@@ -153,31 +153,21 @@ func (m *marksMerging) leaveOverruled() error {
 	return err
 }
 
-// marked are the texts that merged marks are about.
-func (w *Workspace) marked() (map[string]bool, error) {
-	texts := map[string]bool{}
-	files, err := w.TrainFiles()
-	for _, file := range files {
-		if strings.HasPrefix(filepath.Base(file), marksName) {
-			err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error { texts[row.TextHash()] = true; return nil }))
-		}
-	}
-	return texts, err
-}
-
-// markedAt says when the marks of texts were merged, the last one of each.
-func (w *Workspace) markedAt() (map[string]time.Time, error) {
-	at := map[string]time.Time{}
+// marked are the texts that merged marks are about, and when the last mark of each was merged.
+func (w *Workspace) marked() (map[string]time.Time, error) {
+	texts := map[string]time.Time{}
 	log, err := w.Log()
 	for _, entry := range log {
-		if name, ok := strings.CutPrefix(entry.Step, StepMerge); ok && strings.HasPrefix(name, marksName) {
-			err = errors.Join(err, w.EachRow(w.Path(TrainDir, name+".jsonl"), func(row *dataset.Row) error {
-				at[row.TextHash()] = entry.Time
-				return nil
-			}))
+		name, ok := strings.CutPrefix(entry.Step, StepMerge)
+		if !ok || !strings.HasPrefix(name, marksName) {
+			continue
 		}
+		err = errors.Join(err, w.EachRow(w.Path(TrainDir, name+".jsonl"), func(row *dataset.Row) error {
+			texts[row.TextHash()] = entry.Time
+			return nil
+		}))
 	}
-	return at, err
+	return texts, err
 }
 
 // undecided are the conflicts that a batch's last merge left, but for those of rows that were marked since.
@@ -189,7 +179,7 @@ func (w *Workspace) undecided(batch string, conflicts []review.Conflict) ([]revi
 	items := w.Path(BatchesDir, batch, review.ItemsFile)
 	decided := map[string]bool{}
 	err = errors.Join(err, eachRow(context.Background(), items, nil, func(line *dataset.Row) error {
-		decided[review.ColumnText(line, "item_id")] = marked[review.ColumnText(line, "text_sha256")]
+		_, decided[review.ColumnText(line, "item_id")] = marked[review.ColumnText(line, "text_sha256")]
 		return nil
 	}))
 	return slices.DeleteFunc(conflicts, func(c review.Conflict) bool { return decided[c.ItemID] }), err

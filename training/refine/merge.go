@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wholefile"
@@ -46,7 +47,7 @@ type Merged struct {
 type merging struct {
 	w      *Workspace
 	f      *review.Frozen
-	marked map[string]bool // as Workspace.marked
+	marked map[string]time.Time // as Workspace.marked
 	out    *review.Outcome
 }
 
@@ -118,11 +119,8 @@ func (m *merging) earlier() (*review.Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.marked, err = m.w.marked(); err != nil {
-		return nil, err
-	}
+	m.marked, err = m.w.marked()
 	e.Marked = m.marked
-	e.MarkedAt, err = m.w.markedAt()
 	return e, err
 }
 

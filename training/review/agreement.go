@@ -68,8 +68,8 @@ func (f *Frozen) Hits(e *Earlier, inForce map[string][]string) (chosen, random H
 		if now, ok := inForce[it.TextSHA256]; ok {
 			labels, decided = now, true
 		}
-		waits := slices.ContainsFunc(e.Conflicts, func(c Conflict) bool { return c.ItemID == it.ItemID }) &&
-			!e.Marked[it.TextSHA256]
+		_, marked := e.Marked[it.TextSHA256]
+		waits := !marked && slices.ContainsFunc(e.Conflicts, func(c Conflict) bool { return c.ItemID == it.ItemID })
 		if !decided || waits || it.Proposed == nil || it.ControlOf != "" {
 			continue
 		}

@@ -35,7 +35,10 @@ func (g *gathered) countSettled(out *Outcome) {
 	for _, c := range g.earlier.Conflicts {
 		i, ok := g.f.index[c.ItemID]
 		open := slices.ContainsFunc(out.Conflicts, func(o Conflict) bool { return o.ItemID == c.ItemID })
-		if ok && !open && !g.earlier.Marked[g.f.All[i].TextSHA256] {
+		if !ok || open {
+			continue
+		}
+		if _, marked := g.earlier.Marked[g.f.All[i].TextSHA256]; !marked {
 			out.Settled++
 		}
 	}

@@ -3,16 +3,16 @@ package review
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // recall adds what earlier merges used, unless it is given anew. A file takes no word back by which a row was merged:
 // it may be an old one. On the review page a word that no merge used was given later.
 func (g *gathered) recall() {
-	stored := g.stored
-	g.takeCorrections(stored)
+	g.takeCorrections()
 	for k, a := range g.answers {
 		labels, merged := g.earlier.Decided[a.ItemID]
-		old := stored[k]
+		old := g.stored[k]
 		switch {
 		case !merged || a.Skipped || old == nil || old.Skipped || old.same(a) || !slices.Equal(labels, old.Labels):
 		case a.onPage:
@@ -23,7 +23,7 @@ func (g *gathered) recall() {
 				says(labels))
 		}
 	}
-	for k, a := range stored {
+	for k, a := range g.stored {
 		if g.answers[k] == nil {
 			g.answers[k] = a
 		}
@@ -36,10 +36,10 @@ func (g *gathered) recall() {
 
 // takeCorrections takes what somebody who decided between reviewers said later on the page for the decision, and not
 // for one more voice. The page where it was decided keeps its answer, which is the older one.
-func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
+func (g *gathered) takeCorrections() {
 	for k, a := range g.answers {
 		deciding := answerKey{k.item, k.reviewer, true}
-		decision, old, again := stored[deciding], stored[k], g.answers[deciding]
+		decision, old, again := g.stored[deciding], g.stored[k], g.answers[deciding]
 		later := false
 		switch {
 		case k.resolves || !a.onPage || a.Skipped:
@@ -61,9 +61,9 @@ func (g *gathered) takeCorrections(stored map[answerKey]*Answer) {
 	}
 }
 
-// isAfterMark tells whether answers were given after somebody's mark of the row was merged.
-func (g *gathered) isAfterMark(it *Item, answers []Answer) bool {
-	return !slices.ContainsFunc(answers, func(a Answer) bool { return !a.Time.After(g.earlier.MarkedAt[it.TextSHA256]) })
+// areAfter tells whether all answers were given later.
+func areAfter(at time.Time, answers []Answer) bool {
+	return !slices.ContainsFunc(answers, func(a Answer) bool { return !a.Time.After(at) })
 }
 
 // isLater tells whether an answer that no merge used says otherwise than the item was decided.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestHits: rows of the random slice are counted apart, others than were decided are listed, control rows and undecided
@@ -29,7 +30,7 @@ func TestHits(t *testing.T) {
 	}
 	open := &Earlier{Decided: decided, Conflicts: []Conflict{{ItemID: "2"}}} // merged before, in conflict since
 	waits, _ := f.Hits(open, nil)
-	open.Marked = map[string]bool{"": true}
+	open.Marked = map[string]time.Time{"": {}}
 	marked, _ := f.Hits(open, nil)
 	if waits.Rows != 1 || waits.Same != 1 || marked.Rows != 2 {
 		t.Errorf("in conflict: %+v, and marked: %+v", waits, marked)

@@ -84,8 +84,7 @@ type Earlier struct {
 	Answers   []Answer             // that they used, with the last merge's
 	first     map[answerKey]Answer // the first ones that were no skips
 	Agreement *Agreement           // as the last merge said it
-	Marked    map[string]bool      // texts that somebody marked: what reviewers differ on is decided there
-	MarkedAt  map[string]time.Time // when these marks were merged
+	Marked    map[string]time.Time // texts that somebody marked, and when that was merged: it decides where reviewers differ
 }
 
 // Outcome is a merge and what it adds.
@@ -253,6 +252,7 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 	dropped := droppers(answers)
 	late := merged && slices.ContainsFunc(voices, func(a Answer) bool { return !slices.Equal(a.Labels, before) })
 	settled := !differ && (resolved || g.corrected[it.ItemID])
+	markedAt, marked := g.earlier.Marked[it.TextSHA256]
 	if merged && !(late && settled) {
 		out.Before++
 	}
@@ -267,7 +267,7 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		if slices.ContainsFunc(answers, func(a Answer) bool { return g.isLater(&a, before) }) {
 			out.Later++
 		}
-	case (differ || late && !resolved) && g.earlier.Marked[it.TextSHA256] && !(settled && g.isAfterMark(it, voices)):
+	case (differ || late && !resolved) && marked && !(settled && areAfter(markedAt, voices)):
 		out.Marked++
 	case !resolved && len(dropped) > 0:
 		out.drop(it, dropped, merged)

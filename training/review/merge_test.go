@@ -249,9 +249,7 @@ func TestMergeCorrection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := f.All[2].TextSHA256
-		e.Marked = map[string]bool{text: true}
-		e.MarkedAt = map[string]time.Time{text: own.Time.Add(time.Duration(hours) * time.Hour)}
+		e.Marked = map[string]time.Time{f.All[2].TextSHA256: own.Time.Add(time.Duration(hours) * time.Hour)}
 		out, faults := f.Merge(e, []Answer{shared, own}, MergeOptions{Partial: true})
 		if len(faults) > 0 || len(out.Decisions) != want || out.Marked != 1-want {
 			t.Errorf("mark %d hours from it: %+v, %s", hours, out.Merge, faultText(faults))
@@ -324,7 +322,7 @@ func TestMergeLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Marked = map[string]bool{f.All[0].TextSHA256: true}
+	e.Marked = map[string]time.Time{f.All[0].TextSHA256: {}}
 	if out, faults := f.Merge(e, nil, MergeOptions{Partial: true}); len(faults) > 0 || out.Marked != 1 || out.Late != 0 {
 		t.Errorf("marked: %+v, %s", out, faultText(faults))
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/regularfile"
@@ -51,7 +52,7 @@ func labelled(source *dataset.Row, id string, labels []string, provenance any) (
 
 // Auto are the rows of auto.jsonl, labelled as the models proposed; by names the models that agreed. A row that was
 // reviewed stays out, as does one whose text was marked. No file is no rows.
-func (f *Frozen) Auto(marked map[string]bool, provenance func(by []string) any) (rows []*dataset.Row, err error) {
+func (f *Frozen) Auto(marked map[string]time.Time, provenance func(by []string) any) (rows []*dataset.Row, err error) {
 	reviewed := map[string]bool{}
 	for _, it := range f.All {
 		reviewed[it.TextSHA256] = true
@@ -68,7 +69,7 @@ func (f *Frozen) Auto(marked map[string]bool, provenance func(by []string) any) 
 		it := &Item{}
 		return it.keys(), func() error {
 			row, text, err := f.autoRow(it, provenance)
-			if err == nil && !reviewed[text] && !marked[text] {
+			if _, is := marked[text]; err == nil && !reviewed[text] && !is {
 				rows = append(rows, row)
 			}
 			return err

@@ -185,7 +185,7 @@ func (c *Comparison) result() string {
 			unjudged += n
 		}
 	}
-	few := best.Won+best.Lost < leaderboard.FewDecided
+	even := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool { return r.Rank != best.Rank })
 	switch {
 	case !best.WinRate.Low.Defined():
 		unsure = ""
@@ -194,17 +194,14 @@ func (c *Comparison) result() string {
 	case unjudged*mostUnjudged > judged+unjudged:
 		unsure = fmt.Sprintf("; as %d of %s have no verdict, that is not sure", unjudged,
 			words.Plural(judged+unjudged, "pair", "pairs"))
-	case few:
+	case best.Won+best.Lost < leaderboard.FewDecided:
 		unsure = "; as so few pairs have a winner, that is not sure"
+	case best.Rank > 0 && len(others) > 1 && len(even) > 0: // the share is against all others together
+		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
 	}
 	level := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool {
 		return r.WinRate.Value != best.WinRate.Value || gamesOf(&r) != gamesOf(&best)
 	})
-	even := slices.DeleteFunc(slices.Clone(others), func(r leaderboard.Row) bool { return r.Rank != best.Rank })
-	// The share is against all others together.
-	if strings.HasPrefix(unsure, ", surely") && best.Rank > 0 && len(others) > 1 && len(even) > 0 {
-		unsure = fmt.Sprintf("; against %s alone that is not sure", even[0].System)
-	}
 	if len(level) > 0 {
 		unsure, wins = "", fmt.Sprintf("the best %d systems win the same share of their pairs, %s", len(level)+1, share)
 	}
