@@ -73,7 +73,7 @@ type part struct {
 // parts are those of a turn; nil where it is a text.
 func (t turn) parts() (parts []part) {
 	var list []json.RawMessage
-	if json.Unmarshal(t.Content, &list) != nil {
+	if !bytes.HasPrefix(t.Content, []byte("[")) || json.Unmarshal(t.Content, &list) != nil {
 		return nil
 	}
 	for _, raw := range list {
@@ -240,9 +240,9 @@ func (c *conversation) text(field string) (string, error) {
 // goes on behind the assistant's last turn is input as a whole; else these turns are left out, which Notes says.
 func (r *Reader) chatText(row *Row, field string, c *conversation) (string, error) {
 	isOther := func(t turn) bool { return slices.ContainsFunc(t.parts(), part.isOther) }
-	place := fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line)
+	place := func() string { return fmt.Sprintf("%s %d", cmp.Or(r.unit(), "line"), row.Line) }
 	if r.otherParts == "" && slices.ContainsFunc(c.turns, isOther) {
-		r.otherParts = place
+		r.otherParts = place()
 	}
 	column, _, _ := r.findField(row, field)
 	toolsAlone := c.last >= 0 && c.turns[c.last].callsAlone()
@@ -256,7 +256,7 @@ func (r *Reader) chatText(row *Row, field string, c *conversation) (string, erro
 	case !slices.ContainsFunc(r.fields, isResponse):
 		c.last = -1
 	case !toolsAlone && row.Line != r.lastCut:
-		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, place)
+		r.turnsLeftOut = cmp.Or(r.turnsLeftOut, place())
 		r.cut++
 		r.lastCut = row.Line
 	}

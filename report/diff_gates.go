@@ -59,7 +59,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 		tested[i].PHolm = Number(corrected)
 		d.addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
-	if of := d.Thresholds; len(of) == 2 && of[0].text != "" && of[1].text != "" && of[0].text != of[1].text {
+	if of := d.Thresholds; len(of) == 2 && of[0].text != "" && of[1].text != "" && doDiffer(of) {
 		for subject, named := range c.Named {
 			named.Few = "the thresholds differ"
 			c.Named[subject] = named

@@ -105,7 +105,7 @@ func (s *Side) describe(name string) []string {
 		parts = append(parts, leftOutText(s.LeftOut))
 	}
 	if s.unlabelled > 0 {
-		parts = append(parts, unlabelledText(s.unlabelled))
+		parts = append(parts, UnlabelledText(s.unlabelled))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -128,8 +128,8 @@ func (d *Diff) describe() string {
 	return text
 }
 
-// unlabelledText is about rows that erreval did not write so.
-func unlabelledText(rows int) string {
+// UnlabelledText is about tagged rows without any label, which erreval did not write so.
+func UnlabelledText(rows int) string {
 	return words.Plural(rows, "row counts", "rows count") + " as without error for want of any label, even that for no " +
 		"error: was a cell emptied?"
 }

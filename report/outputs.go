@@ -31,6 +31,12 @@ type inputKey struct {
 	nth        int
 }
 
+// itemOf is an item that a system has rows for.
+type itemOf struct {
+	item   groupHash
+	system int
+}
+
 // addOutput keeps a row for the tests. Its values are those of addRow.
 func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system, file string, values []value) {
 	at := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField())
@@ -47,10 +53,12 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system,
 	}
 	input := keyOf(row.Values)
 	asked := input
-	if at > 0 && dataset.AsAsked(row.Values[at]) != row.Values[at] {
-		values := slices.Clone(row.Values)
-		values[at] = dataset.AsAsked(values[at])
-		asked = keyOf(values)
+	if at > 0 {
+		if text := dataset.AsAsked(row.Values[at]); text != row.Values[at] {
+			values := slices.Clone(row.Values)
+			values[at] = text
+			asked = keyOf(values)
+		}
 	}
 	name := ""
 	if system == file {
@@ -62,24 +70,20 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system,
 
 // pairOutputs numbers the rows of a system for one input, and puts rows in the order of their groups.
 func (t *Tally) pairOutputs() {
-	type key struct {
-		item   groupHash
-		system int
-	}
 	if t.isAsked() {
 		for _, o := range t.outputs {
 			o.input = o.asked
 		}
 	}
 	t.partByNames()
-	rows, inputs := map[key]int{}, map[inputKey][]*output{}
+	rows, inputs := map[itemOf]int{}, map[inputKey][]*output{}
 	t.bySystem = make([][]*output, len(t.stats.Systems))
 	for _, o := range t.outputs {
-		rows[key{o.input.item, o.system}]++
+		rows[itemOf{o.input.item, o.system}]++
 		inputs[o.input] = append(inputs[o.input], o)
 	}
 	for _, o := range t.outputs {
-		o.alone = rows[key{o.input.item, o.system}] == 1
+		o.alone = rows[itemOf{o.input.item, o.system}] == 1
 	}
 	for _, outputs := range inputs {
 		number(outputs)
@@ -93,27 +97,23 @@ func (t *Tally) pairOutputs() {
 // isAsked tells whether systems share more inputs by what users said, as where each was told something else, and none
 // was told different things for one of them, which may be different tasks.
 func (t *Tally) isAsked() bool {
-	type key struct {
-		item   groupHash
-		system int
-	}
-	told := map[key]groupHash{}
+	told := map[itemOf]groupHash{}
 	for _, o := range t.outputs {
-		k := key{o.asked.item, o.system}
+		k := itemOf{o.asked.item, o.system}
 		if first, before := told[k]; before && first != o.input.item {
 			return false
 		}
 		told[k] = o.input.item
 	}
-	shared := func(itemOf func(*output) groupHash) int {
-		items, of := map[groupHash]bool{}, map[key]bool{}
+	shared := func(keyOf func(*output) inputKey) int {
+		items, of := map[groupHash]bool{}, map[itemOf]bool{}
 		for _, o := range t.outputs {
-			items[itemOf(o)], of[key{itemOf(o), o.system}] = true, true
+			item := keyOf(o).item
+			items[item], of[itemOf{item, o.system}] = true, true
 		}
 		return len(of) - len(items)
 	}
-	return shared(func(o *output) groupHash { return o.asked.item }) >
-		shared(func(o *output) groupHash { return o.input.item })
+	return shared(func(o *output) inputKey { return o.asked }) > shared(func(o *output) inputKey { return o.input })
 }
 
 // partByNames parts inputs by the systems that rows name, where files are compared of which one has several: the rows

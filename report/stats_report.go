@@ -88,8 +88,7 @@ func (s *Stats) Report() *Report {
 	if s.All.Tagged > 0 {
 		r.Method = append(r.Method, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
 		if len(s.Models) > 1 {
-			r.Facts = append(r.Facts, "rows are tagged by different models, and what differs may be theirs: "+
-				joinModels(s.Models))
+			r.Facts = append(r.Facts, ModelsText(s.Models))
 		}
 	}
 	if s.Rejected > 0 {
@@ -161,7 +160,7 @@ func (s *Stats) leftOut() (lines []string) {
 	count(func(s *SystemStats) int { return s.unsearched }, "not searched for issues, outside of every share: %s")
 	count(func(s *SystemStats) int { return s.Unscored }, "without a score, outside of means: %s")
 	if s.Unlabelled > 0 {
-		lines = append(lines, unlabelledText(s.Unlabelled))
+		lines = append(lines, UnlabelledText(s.Unlabelled))
 	}
 	if s.Repeated > 0 {
 		lines = append(lines, words.Plural(s.Repeated, "row has", "rows have")+
@@ -176,6 +175,11 @@ func (s *Stats) leftOut() (lines []string) {
 			NotJudgedText(name+l.Label, "%s"))
 	}
 	return lines
+}
+
+// ModelsText says that several models tagged the rows.
+func ModelsText(models []string) string {
+	return "rows are tagged by different models, and what differs may be theirs: " + joinModels(models)
 }
 
 func joinModels(models []string) string {

@@ -82,6 +82,12 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 		item groupHash
 		left string
 	}
+	keyOf := func(o *output) key {
+		if t.stats.isOfErrors(c) {
+			return key{o.input.item, o.left}
+		}
+		return key{item: o.input.item}
+	}
 	byItem := func(outputs []*output) (order []*output, means map[key]mean) {
 		means = map[key]mean{}
 		for _, o := range outputs {
@@ -89,10 +95,7 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 			if math.IsNaN(x) {
 				continue
 			}
-			k := key{item: o.input.item}
-			if t.stats.isOfErrors(c) {
-				k.left = o.left
-			}
+			k := keyOf(o)
 			m, before := means[k]
 			if means[k] = (mean{m.sum + x, m.rows + 1}); !before {
 				order = append(order, o)
@@ -112,11 +115,7 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 	}
 	var group groupHash
 	for _, o := range order { // group by group
-		k := key{item: o.input.item}
-		if t.stats.isOfErrors(c) {
-			k.left = o.left
-		}
-		m, other := means[k], others[k]
+		m, other := means[keyOf(o)], others[keyOf(o)]
 		if other.rows == 0 {
 			continue
 		}
@@ -133,7 +132,8 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 }
 
 // fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too little:
-// where hardly any row has it, a system of few rows may have none by chance.
+// where hardly any row has it, a system of few rows may have none by chance. Of systems alike in 60 passages, with one
+// row and five rows in each and 3 % of them for each of five errors, 47 % had a sure difference in one, and with this 2 %.
 const fewestOf = 10
 
 // shares is what the means tell of shares; where these are of few rows, what both rows as if they were for other inputs
@@ -258,20 +258,21 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	difference, pairs := means.shares(), means.change.Rows
-	if s.columns[c].kind == kindScore {
-		difference = stats.PairedMeans(&means.change)
-	}
 	d.byMeans = paired.Rows < mostlyPaired*shared
-	if !d.byMeans {
-		difference, pairs = stats.PairedShares(paired.less, &paired.GroupSums), paired.Rows
+	pairs := &paired.GroupSums
+	if d.byMeans {
+		pairs = &means.change
 	}
-	if !d.byMeans && s.columns[c].kind == kindScore {
-		difference = stats.PairedMeans(&paired.GroupSums)
+	difference := stats.PairedMeans(pairs)
+	switch isScore := s.columns[c].kind == kindScore; {
+	case d.byMeans && !isScore:
+		difference = means.shares()
+	case !isScore:
+		difference = stats.PairedShares(paired.less, pairs)
 	}
 	of := DifferenceOf(difference)
 	of.Better = d.Better
 	d.Uneven = ""
-	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs), int(pairs)
+	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs.Rows), int(pairs.Rows)
 	return d
 }

@@ -45,6 +45,10 @@ func (r *Report) addThresholds(of []Thresholds) {
 	r.Facts = append(r.Facts, differ)
 }
 
+func doDiffer(of []Thresholds) bool {
+	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text })
+}
+
 func isAnyKnown(of []Thresholds) bool {
 	return slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != "" })
 }
@@ -57,7 +61,7 @@ func differingThresholds(of []Thresholds) string {
 	}; {
 	case is(""):
 		return "not all thresholds are known: where they differ, so does what is found in the same rows"
-	case len(of) > 0 && slices.ContainsFunc(of, func(t Thresholds) bool { return t.text != of[0].text }):
+	case doDiffer(of):
 		return "the thresholds differ, and with them what is found in the same rows"
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/discover/clear"
-	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -55,14 +55,12 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 // doubts say what figures may be owed to besides the rows.
 func (b *builder) doubts() (notes []string) {
 	if len(b.models) > 1 {
-		notes = append(notes, fmt.Sprintf("rows are tagged by different models (%s), and what differs may be theirs",
-			strings.Join(b.models, ", ")))
+		notes = append(notes, report.ModelsText(b.models))
 	}
 	var known *source
 	for _, s := range b.sources {
 		if s.unlabelled > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %s no label, not even that for no error: they count as without error; was "+
-				"a cell emptied?", s.name, words.Plural(s.unlabelled, "row has", "rows have")))
+			notes = append(notes, s.name+": "+report.UnlabelledText(s.unlabelled))
 		}
 		if known != nil && len(s.reading.Thresholds) > 0 && !maps.Equal(known.reading.Thresholds, s.reading.Thresholds) {
 			notes = append(notes, fmt.Sprintf("%s and %s are tagged with different thresholds, and what differs may be theirs",

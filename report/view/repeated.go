@@ -107,8 +107,8 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 	for i, s := range sources {
 		rows, others, both := 0, 0, []string(nil)
 		for j, later := range sources {
-			of := later.isMadeOf(s) || s.isMadeOf(later) || s.isBare() && later.record != nil // a stage, or a part
-			again := of || j < i && (s.isMadeAs(later) || s.isCopy(later))
+			made := later.isMadeOf(s) || s.isMadeOf(later) || s.isBare() && later.record != nil // a stage, or a part
+			again := made || j < i && later.readFrom == nil && (s.isMadeAs(later) || s.isCopy(later))
 			if !again || s.repeated != nil || later.isReadFrom(s) {
 				continue
 			}
@@ -116,7 +116,7 @@ func leaveOutRepeated(ctx context.Context, sources []*source, o *Options) (kept 
 				return nil, nil, err
 			}
 			// Of two versions, what did not change is of both; rows that a stage handed on in part are of the whole, too.
-			if n := len(s.repeated); n > 0 && !s.isBare() && (n < rows || !of && n < others) {
+			if n := len(s.repeated); n > 0 && !s.isBare() && (n < rows || !made && n < others) {
 				s.repeated, s.readFrom = nil, nil
 				both = append(both, fmt.Sprintf("%s: %s in %s too: each counts in both", s.name,
 					words.Plural(n, "row is", "rows are"), later.name))
