@@ -32,11 +32,8 @@ func TestHints(t *testing.T) {
 // not; a system without a tagged row is compared with none.
 func TestRepeatsAndUntagged(t *testing.T) {
 	const good = `"diagnosis":{"labels":["No Error"]}`
-	s, err := statsOfLines(t, false, line(`"id":"1","system":"a",`+good), line(`"id":"2","system":"b",`+good),
+	s := figuresOf(t, line(`"id":"1","system":"a",`+good), line(`"id":"2","system":"b",`+good),
 		line(`"id":"3","system":"b",`+good), line(`"id":"4","system":"c"`))
-	if err != nil {
-		t.Fatal(err)
-	}
 	text := printed(t, s)
 	for _, want := range []string{"1 row has the texts of one before by the same system (counted all the same)\n",
 		"no row of c is tagged: not compared with others\n"} {

@@ -343,10 +343,7 @@ func TestRefusedRows(t *testing.T) {
 				`"scores":{"fluency":%[3]s}}`, system, k, score))
 		}
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	const want = "b has the highest mean of fluency, 3.00 (3.00 to 3.00), not surely more than a, as 20 of 40 rows of b " +
 		"have no score."
 	if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*+0.50") {
@@ -358,11 +355,8 @@ func TestRefusedRows(t *testing.T) {
 func TestNameless(t *testing.T) {
 	row := `{"id":"%d"%s,"passage":"P%[1]d","answer":"a","question":"q","diagnosis":{"labels":["Vague"],` +
 		`"model":"m@1","taxonomy":"question-generation@1.1"}}`
-	s, err := statsOfLines(t, false, fmt.Sprintf(row, 1, `,"system":"a"`), fmt.Sprintf(row, 2, `,"system":null`),
+	s := figuresOf(t, fmt.Sprintf(row, 1, `,"system":"a"`), fmt.Sprintf(row, 2, `,"system":null`),
 		fmt.Sprintf(row, 3, ""), fmt.Sprintf(row, 4, `,"system":"b"`))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var names []string
 	for _, sys := range s.Systems {
 		names = append(names, fmt.Sprint(sys.Name, sys.Rows))

@@ -77,6 +77,16 @@ func statsOfLines(t *testing.T, tests bool, lines ...string) (*Stats, error) {
 	return tally.ComputeStats()
 }
 
+// figuresOf are those without tests of each pair.
+func figuresOf(t *testing.T, lines ...string) *Stats {
+	t.Helper()
+	s, err := statsOfLines(t, false, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func printed(t *testing.T, s *Stats) string {
 	t.Helper()
 	var text strings.Builder
@@ -187,10 +197,7 @@ func TestBestIsPaired(t *testing.T) {
 					`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":%s}}`, system, g, system, passage, labels))
 			}
 		}
-		s, err := statsOfLines(t, false, lines...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := figuresOf(t, lines...)
 		if d := s.Differences[0]; d.Paired != c.paired || d.PHolm != d.P || !strings.Contains(printed(t, s), c.said) {
 			t.Errorf("%+v\n%s", d, printed(t, s))
 		}
@@ -216,10 +223,7 @@ func TestPairsAgainst(t *testing.T) {
 				`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1",%s}}`, system, g, system, g, found))
 		}
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	const want = "x has most rows without error, 94.0 % (87.4 to 97.3), but of rows for the same input, judged for the " +
 		"same errors, z has more (p 0.033)"
 	if text := printed(t, s); !strings.Contains(text, want) {
@@ -264,10 +268,7 @@ func TestSilentSystem(t *testing.T) {
 			}
 			lines = append(lines, row("a", g, label))
 		}
-		s, err := statsOfLines(t, false, lines...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := figuresOf(t, lines...)
 		if text := printed(t, s); !strings.Contains(text, said) {
 			t.Errorf("%s is not in\n%s", said, text)
 		}
@@ -291,10 +292,7 @@ func TestOrderDecidesNothing(t *testing.T) {
 		lines = append(lines, row("a", g, 0, "No Error"), row("a", g, 1, "No Error"), row("a", g, 2, "Vague"),
 			row("b", g, 0, []string{"No Error", "No Error", "Vague"}[g%3]))
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	if d := s.Differences[0]; !d.byMeans || d.pairs != 30 || math.Abs(float64(d.Value)) > 1e-12 || d.isSettled() {
 		t.Errorf("%+v", d)
 	}
@@ -303,16 +301,11 @@ func TestOrderDecidesNothing(t *testing.T) {
 		lines = append(lines, row("a", g, 0, []string{"No Error", "Vague"}[g%2]), row("a", g, 1, "No Error"),
 			row("b", g, 0, "Vague"), row("b", g, 1, []string{"No Error", "Vague"}[g%3/2]))
 	}
-	if s, err = statsOfLines(t, false, lines...); err != nil {
-		t.Fatal(err)
-	}
+	s = figuresOf(t, lines...)
 	for g := range 20 {
 		slices.Reverse(lines[4*g+2:][:2])
 	}
-	turned, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turned := figuresOf(t, lines...)
 	if d, of := s.Differences[0], turned.Differences[0]; d.byMeans || d.Low != of.Low || d.P != of.P {
 		t.Errorf("%+v, in another order %+v", d, of)
 	}
@@ -330,10 +323,7 @@ func TestThirdIsBetter(t *testing.T) {
 			}
 		}
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	const want = "a has most rows without error, 84.0 % (71.0 to 91.9), but of rows for the same input, judged for the " +
 		"same errors, c has more (-16.0 points"
 	if text := printed(t, s); !strings.Contains(text, want) || strings.Contains(text, "*84") {
@@ -355,10 +345,7 @@ func TestMeansByItem(t *testing.T) {
 			lines = append(lines, row("b", g, 1, g < 15))
 		}
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	d := s.Differences[0]
 	for _, c := range [][2]float64{{float64(d.Value), 0.125}, {float64(d.Low), -0.0391144989},
 		{float64(d.High), 0.2891144989}, {float64(d.P), 0.1328301631}} {
@@ -379,10 +366,7 @@ func TestTwoOfFewGroups(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"id":"%d","system":%q,"passage":"P%[1]d","answer":"x","question":"q",`+
 			`"diagnosis":{"labels":[%[3]q]}}`, g, system, label))
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	if text := printed(t, s); !strings.Contains(text, "a has most rows without error, 100 %") ||
 		!strings.Contains(text, "surely more than b by the model's labels (p 0.004; rows are not paired)") {
 		t.Error(text)
@@ -444,10 +428,7 @@ func TestAskedAlike(t *testing.T) {
 		if !want { // a is told both on one input
 			all = append(all, lines(func(system string, k int) string { return fmt.Sprint(system, 1-k%2) })...)
 		}
-		s, err := statsOfLines(t, false, all...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := figuresOf(t, all...)
 		if d := s.Differences[0]; d.Paired != want || want && d.pairs != 30 {
 			t.Errorf("%v: %+v", want, d)
 		}
@@ -465,10 +446,7 @@ func TestRareErrors(t *testing.T) {
 				`"diagnosis":{"labels":[%[4]q]}}`, g, k, system, label))
 		}
 	}
-	s, err := statsOfLines(t, false, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := figuresOf(t, lines...)
 	if d := s.Differences[0]; !d.byMeans || d.isSettled() || d.Low > 0 || !near(d.Value, 0.05, 1e-12) {
 		t.Errorf("%+v", d)
 	}

@@ -40,3 +40,18 @@ func TestCallsOf(t *testing.T) {
 		t.Errorf("%+v, %v", calls, err)
 	}
 }
+
+// TestDescribe: calls of which no reply says what they used are charged the most, which is said.
+func TestDescribe(t *testing.T) {
+	j, err := New(&Options{}, prompt.Judge, "out.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for atMost, want := range map[int64]string{0: "2 calls, 30 tokens in, 4 out",
+		1: "2 calls, 30 tokens in, 4 out at most, as nothing says what 1 call used"} {
+		if got := j.Describe(judging.Used{Calls: 2, Input: 30, Output: 4, AtMost: atMost}); !strings.HasPrefix(got, want) ||
+			atMost == 0 && strings.Contains(got, "at most") {
+			t.Errorf("%d: %s", atMost, got)
+		}
+	}
+}

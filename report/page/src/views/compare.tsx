@@ -143,11 +143,11 @@ function Settings({ a, b }: { a: string; b: string }) {
 }
 
 /** Of the rows of the smaller of two systems; `stats` compares the means of inputs where fewer are paired. */
-export const pairedFrom = 0.9;
+export const mostlyPaired = 0.9;
 
 /** Whether the pairs of two systems say what their rows do: those for inputs of which one has more rows are in none. */
 export function arePaired(pairs: Pairs): boolean {
-  return pairs.paired >= pairedFrom * (pairs.paired + Math.min(pairs.alone_a, pairs.alone_b));
+  return pairs.paired >= mostlyPaired * (pairs.paired + Math.min(pairs.alone_a, pairs.alone_b));
 }
 
 interface ValueLine extends PairValue {
@@ -223,7 +223,7 @@ function Measures({ pairs, sure }: { pairs: Pairs; sure: boolean }) {
     return m ? measureTitle(m) : key;
   };
   const lines = pairs.measures.filter((m) => m.pairs > 0).map((m): MeasureLine => {
-    const difference = sure && m.pairs >= pairedFrom * pairs.pairs ? pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) : undefined;
+    const difference = sure && m.pairs >= mostlyPaired * pairs.pairs ? pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) : undefined;
     return { ...m, difference, holm: difference?.p ?? 1 };
   });
   const tested = lines.filter((l) => l.difference);
