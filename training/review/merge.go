@@ -84,7 +84,7 @@ type Earlier struct {
 	Answers   []Answer             // that they used, with the last merge's
 	first     map[answerKey]Answer // the first ones that were no skips
 	Agreement *Agreement           // as the last merge said it
-	Marked    map[string]time.Time // texts that somebody marked, and when that was merged: it decides where reviewers differ
+	Marked    map[string]time.Time // texts that somebody marked, and when that was merged: it decides conflicts
 }
 
 // Outcome is a merge and what it adds.
