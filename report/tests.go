@@ -131,9 +131,10 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 	return out
 }
 
-// fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too little:
-// where hardly any row has it, a system of few rows may have none by chance. Of systems alike, with one row and five
-// rows in 60 passages, and each of five errors in 3 % of these, 47 % had a sure difference in one; with this 2 % at most.
+// fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too
+// little: where hardly any row has it, a system of few rows may have none by chance. Of systems alike, with one
+// row and five rows in 60 passages, and each of five errors in 3 % of these, 47 % had a sure difference in one;
+// with this 2 % at most.
 const fewestOf = 10
 
 // shares is what the means tell of shares; where these are of few rows, what both rows as if they were for other inputs
