@@ -154,7 +154,7 @@ func (s *Stats) between(c, system, than int) Contrast {
 	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
 		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: system, than: than}
 	d.Better = better
-	d.Unknown = s.moreUnknown(c, a, b)
+	s.setUnknown(&d)
 	if s.isOfErrors(c) {
 		if d.Uneven = s.uneven(a, b); d.Uneven != "" {
 			d.Difference = Difference{Figure: Figure{Value: Undefined, Low: Undefined, High: Undefined, Better: better},
@@ -172,17 +172,29 @@ func (s *Stats) known(c int, sys *SystemStats) int {
 	return int(sys.cells[c].sums.Rows)
 }
 
-// moreUnknown names the one of two systems of which far more rows are not known than of the other.
-func (s *Stats) moreUnknown(c int, a, b *SystemStats) string {
-	unknown := func(sys *SystemStats) float64 { return float64(sys.Rows-s.known(c, sys)) / float64(sys.Rows) }
-	if unknown(a) < unknown(b) {
-		a, b = b, a
+// setUnknown names the one of two systems of which far more rows are not known than of the other; or so many more of
+// the better one that the difference is none if they are the worst there can be.
+func (s *Stats) setUnknown(d *Contrast) {
+	unknown := func(i int) float64 {
+		return 1 - float64(s.known(d.column, &s.Systems[i]))/float64(s.Systems[i].Rows)
 	}
-	if unknown(a)-unknown(b) <= mostUneven {
-		return ""
+	better, worse := d.system, d.than
+	if d.isAgainst() {
+		better, worse = worse, better
 	}
-	why := map[string]string{kindLabel: "are untagged", kindScore: "have no score", kindIssue: "were not searched"}
-	return fmt.Sprintf("%d of %s of %s %s", a.Rows-s.known(c, a), rowsText(a.Rows), a.Name, why[s.columns[c].kind])
+	more := unknown(better) - unknown(worse)
+	nearest := max(d.Low, -d.High) // to 0; below it where nothing is sure
+	turns := more > 0 && nearest > 0 && Number(more*s.columns[d.column].span) >= nearest
+	if d.Unknown = ""; math.Abs(more) <= mostUneven && !turns {
+		return
+	}
+	if more < 0 {
+		better = worse
+	}
+	sys, why := &s.Systems[better], map[string]string{kindLabel: "are untagged", kindScore: "have no score",
+		kindIssue: "were not searched"}
+	d.Unknown = fmt.Sprintf("%d of %s of %s %s", sys.Rows-s.known(d.column, sys), rowsText(sys.Rows), sys.Name,
+		why[s.columns[d.column].kind])
 }
 
 // isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.

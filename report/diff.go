@@ -42,6 +42,7 @@ type Diff struct {
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
 
 	untagged int // of Both, in A or in B
+	tested   int // error types whose p-values are corrected together
 	cleanB   int // compared rows without error in B
 	// see DiffOptions
 	unrecorded bool
@@ -82,7 +83,7 @@ type LabelDiff struct {
 	Low        Number   `json:"low"`        // of the paired interval
 	High       Number   `json:"high"`
 	P          Number   `json:"p"`          // two-sided, that the difference is not 0
-	PHolm      Number   `json:"p_holm"`     // corrected for the number of error types; of WithoutError P itself
+	PHolm      Number   `json:"p_holm"`     // corrected for the number of error types found; of WithoutError P itself
 	Gained     int      `json:"gained"`     // rows that have it in B alone
 	Lost       int      `json:"lost"`       // rows that have it in A alone
 	GainedIDs  []string `json:"gained_ids"` // the first, as B has them, in its order
@@ -358,15 +359,23 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 		return nil, c.nothingCompared()
 	}
 	d.eachLabel(c.computeShares)
-	p := make([]float64, len(d.Labels))
-	for k := range d.Labels {
-		p[k] = float64(d.Labels[k].P)
-	}
-	d.WithoutError.PHolm = d.WithoutError.P
-	for k, corrected := range stats.Holm(p) {
-		d.Labels[k].PHolm = Number(corrected)
-	}
+	d.correct()
 	return d, nil
+}
+
+// correct corrects the p-values for the error types that a row has; the others are no tests.
+func (d *Diff) correct() {
+	var found []*LabelDiff
+	var p []float64
+	d.eachLabel(func(place int, l *LabelDiff) {
+		if l.PHolm = l.P; place > 0 && l.A.Rows+l.B.Rows > 0 {
+			found, p = append(found, l), append(p, float64(l.P))
+		}
+	})
+	for k, corrected := range stats.Holm(p) {
+		found[k].PHolm = Number(corrected)
+	}
+	d.tested = len(found)
 }
 
 // computeShares computes the shares of rows without error (0), or with an error type, and their difference.

@@ -41,8 +41,7 @@ func (d *Diff) Report() *Report {
 
 // notes say what the table of shares does not have, and of how many types p is corrected.
 func (d *Diff) notes() []string {
-	notes := []string{fmt.Sprintf("p of errors: by Holm's correction for %s",
-		words.Plural(len(d.Labels), "type", "types"))}
+	notes := []string{"p of errors: by Holm's correction for " + words.Plural(d.tested, "type", "types")}
 	var none []string
 	if n := d.WithoutError.NotJudged; n > 0 {
 		notes = append(notes, fmt.Sprintf("without error: %s left out, as A and B were not judged for the same errors",

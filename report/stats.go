@@ -143,10 +143,11 @@ const (
 // column is a value that is known of some rows: whether a row has an error or an issue (1 or 0), or its score.
 type column struct {
 	kind string
-	name string // an error type, a dimension, an issue's name; "" where the value is whether a row has none of the kind
-	id   string // an issue's id
-	code string // short name
-	of   int    // the column whose known rows are those of this one
+	name string  // an error type, a dimension, an issue's name; "" where the value is whether a row has none of the kind
+	id   string  // an issue's id
+	code string  // short name
+	of   int     // the column whose known rows are those of this one
+	span float64 // between a row's least and greatest value: 1 of shares; 0 where a score's is not known
 }
 
 // value is that of a row in a column.
@@ -191,7 +192,7 @@ func NewTally(o StatsOptions) *Tally {
 func (t *Tally) columnOf(kind, id string) int {
 	c, ok := t.at[[2]string{kind, id}]
 	if !ok {
-		added := column{kind: kind, name: id, id: id}
+		added := column{kind: kind, name: id, id: id, span: 1}
 		isIssue := kind == kindIssue && id != ""
 		if isIssue {
 			added.name, added.of = cmp.Or(t.o.IssueNames[id], id), t.columnOf(kindIssue, "")

@@ -108,7 +108,9 @@ func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
 	scores, _ := row.Scores() // nil where a column of that name holds something else
 	for _, d := range t.o.Taxonomy.Dimensions {
 		if score := scores[d.Key]; score != nil && score.Value != nil {
-			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
+			c := t.columnOf(kindScore, d.Key)
+			t.stats.columns[c].span = d.Span()
+			values = append(values, value{c, *score.Value})
 		}
 	}
 	if t.o.Issues == nil {

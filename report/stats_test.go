@@ -351,6 +351,33 @@ func TestRefusedRows(t *testing.T) {
 	}
 }
 
+// TestFewRefusedRows: 8 of 100 rows of b were refused, and it is better by 6 points or less if they all are bad.
+func TestFewRefusedRows(t *testing.T) {
+	const tagged = `"diagnosis":{"labels":[%q],"model":"m@1","taxonomy":"question-generation@1.1"}`
+	for errors, want := range map[int]string{
+		14: "b has most rows without error, 100 % (95.9 to 100.0), not surely more than a, as 8 of 100 rows of b are untagged",
+		40: "b has most rows without error, 100 % (95.9 to 100.0), surely more than a",
+	} {
+		var lines []string
+		for k := range 100 {
+			a, b := fmt.Sprintf(tagged, "No Error"), fmt.Sprintf(tagged, "No Error")
+			if k >= 100-errors {
+				a = fmt.Sprintf(tagged, "Vague")
+			}
+			if k < 8 {
+				b = `"diagnosis":{"status":"untagged","reason":"refused"}`
+			}
+			for system, diagnosis := range map[string]string{"a": a, "b": b} {
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",%s}`,
+					system, k, diagnosis))
+			}
+		}
+		if text := printed(t, figuresOf(t, lines...)); !strings.Contains(text, want) {
+			t.Error(text)
+		}
+	}
+}
+
 // A row whose system is null, or missing behind rows that have one, is of no system, also where no column was asked for.
 func TestNameless(t *testing.T) {
 	row := `{"id":"%d"%s,"passage":"P%[1]d","answer":"a","question":"q","diagnosis":{"labels":["Vague"],` +

@@ -275,5 +275,6 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	of.Better = d.Better
 	d.Uneven = ""
 	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs.Rows), int(pairs.Rows)
+	s.setUnknown(&d.Contrast)
 	return d
 }

@@ -97,6 +97,14 @@ type Dimension struct {
 	Types      []string    `json:"types"`    // names of the types that bear on it
 }
 
+// Span is between the least and the greatest score; 0 without criteria.
+func (d *Dimension) Span() float64 {
+	if len(d.Criteria) == 0 {
+		return 0
+	}
+	return float64(d.Criteria[len(d.Criteria)-1].Score - d.Criteria[0].Score)
+}
+
 // Criterion says what a score stands for.
 type Criterion struct {
 	Score int    `json:"score"`

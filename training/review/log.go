@@ -170,13 +170,23 @@ func (l *Log) Answers() []Answer {
 	return l.frozen.counting(l.entries)
 }
 
-// Close leaves one line an item in the file, so that other programs need not know that the last one counts.
+// Close leaves one line an item in the file, so that other programs need not know that the last one counts. Lines stay
+// in their order in time, by which Undo goes.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	answers := l.frozen.counting(l.entries)
-	if len(answers) == len(l.entries) {
+	last := make(map[string]int, len(l.entries))
+	for i := range l.entries {
+		last[l.entries[i].ItemID] = i
+	}
+	if len(last) == len(l.entries) {
 		return l.file.close(nil)
+	}
+	var answers []Answer
+	for i, e := range l.entries {
+		if last[e.ItemID] == i {
+			answers = append(answers, e.Answer)
+		}
 	}
 	data, err := Lines(answers)
 	return errors.Join(err, l.file.close(data))

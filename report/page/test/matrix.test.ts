@@ -37,7 +37,8 @@ test("nobody is surely best where far more of its rows have no score", () => {
     const lines = linesOf(figures, headsOf(figures));
     return [lines.filter((l) => l.cells[0]!.best).map((l) => l.name), resultOf(undefined, headsOf(figures), lines)] as const;
   };
-  expect(marked(4)[0]).toEqual(["b"]);
+  expect(marked(2)[0]).toEqual(["b"]);
+  expect(marked(4)[1]).toMatch(/, not surely more than a, as 4 of 44 rows of b have no score\.$/); // 4/44 of the span of 9 is more than 0.9 − 0.45
   expect(marked(20)[0]).toEqual([]);
   expect(marked(20)[1]).toMatch(/, not surely more than a, as 20 of 60 rows of b have no score\.$/);
 });

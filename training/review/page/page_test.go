@@ -418,6 +418,9 @@ func TestMerged(t *testing.T) {
 	if strings.Count(body, `"answer":{"item_id"`) != 2 || !strings.Contains(body, `"answer":`+vague) {
 		t.Errorf("the page gets %s", body)
 	}
+	if _, body = ask(p, "POST", "/undo", "{}", nil); !strings.Contains(body, `"answer":{"item_id":"B001-0001","labels":["Off Topic"]`) {
+		t.Errorf("after undo the merged answer counts, and not %s", body)
+	}
 }
 
 // TestNotWritten: a disk that takes nothing is said, and the answer does not count.

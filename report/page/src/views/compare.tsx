@@ -165,7 +165,7 @@ export function valueLines(pairs: Pairs, facet: Facet): ValueLine[] {
     });
     return { ...v, rows, difference, holm: difference?.p ?? 1 };
   });
-  const found = lines.filter((l) => l.difference && !isNone(l.name));
+  const found = lines.filter((l) => l.difference && l.neither < l.rows && !isNone(l.name));
   holm(found.map((l) => l.holm)).forEach((p, i) => (found[i]!.holm = p));
   return lines;
 }

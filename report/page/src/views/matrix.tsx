@@ -6,7 +6,7 @@ import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
 import { drill, numberSums, sums } from "../shares";
 import { usePage } from "../state";
-import { apartMeans, apartShares, holm, mean, pairedMeans, share, type GroupSums, type Interval } from "../stats";
+import { apartMeans, apartShares, holm, mean, pairedMeans, share, type Difference, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
 import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
@@ -44,6 +44,7 @@ interface Head {
   title: string;
   value?: Value; // of the facet; without it a score
   tone?: string; // of the value
+  span: number; // between a row's least and greatest value
   cell: (system: number) => Cell; // below 0 that of all rows
 }
 
@@ -75,7 +76,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
   ];
   return [
     ...shown.map(({ value, place }): Head => ({
-      key: `v${place}`, title: value.name, value, tone: toneOf(facet!, value),
+      key: `v${place}`, title: value.name, value, tone: toneOf(facet!, value), span: 1,
       cell: (system) => {
         const s = system === all ? sums(found!.whole, place) : sums(found!.parts, place, system);
         const unknown = values.reduce((n, v) => (v.value.role === RoleUnknown ? n + (system === all ? sums(found!.whole, v.place) : sums(found!.parts, v.place, system)).sum : n), 0);
@@ -83,7 +84,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       },
     })),
     ...measures.map((m, i): Head => ({
-      key: m.key, title: m.title,
+      key: m.key, title: m.title, span: m.high - m.low,
       cell: (system) => {
         const c = system === all ? scores[i]!.whole.columns[0]! : scores[i]!.parts.columns[system]!;
         const s = numberSums(c.sum, c.rows, c);
@@ -130,14 +131,14 @@ export async function pairsOf(s: Source, filter: Filter, of: Figures, signal?: A
   return pairs.length > 0 ? new Map(pairs) : undefined;
 }
 
-/** What pairs of rows say of a column of a system and the best by the first column: its value less that of the best, and p; undefined where few have a partner. */
-function pairedIn(of: Figures, h: Head, i: number, best: Line, other: Line): { value: number; p: number } | undefined {
+/** What pairs of rows say of a column of a system and the best by the first column: its value less that of the best; undefined where few have a partner. */
+function pairedIn(of: Figures, h: Head, i: number, best: Line, other: Line): Difference | undefined {
   const pair = of.pairs?.get(other.name);
   const m = pair?.measures.find((m) => m.key === h.key);
   const l = !pair ? undefined : h.value ? valueLines(pair, of.facet!).find((l) => l.name === h.value!.name)
     : m && { rows: m.pairs, difference: pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) };
   if (!l?.difference || l.rows < mostlyPaired * Math.min(best.cells[i]!.sums!.rows, other.cells[i]!.sums!.rows)) return undefined;
-  return { value: l.difference.value, p: l.difference.p };
+  return l.difference;
 }
 
 /**
@@ -155,12 +156,12 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     const known = systems.filter((l) => l.cells[i]!.of && l.cells[i]!.sums);
     known.sort((a, b) => (high ? -1 : 1) * (a.cells[i]!.of!.value - b.cells[i]!.of!.value));
     const [best, second] = known;
-    let p = best && second && test(second.cells[i]!.sums!, best.cells[i]!.sums!)?.p;
-    if (p === undefined) return [];
+    const paired = best && second && best === first ? pairedIn(of, h, i, best, second) : undefined;
+    const d = paired ?? (best && second && test(second.cells[i]!.sums!, best.cells[i]!.sums!));
+    if (!d) return [];
+    let p = d.p;
     const cell = best!.cells[i]!;
-    const paired = best === first ? pairedIn(of, h, i, best!, second!) : undefined;
-    cell.paired = paired !== undefined;
-    if (paired) p = paired.p;
+    if (paired) cell.paired = true;
     else if (best === first && of.pairs?.has(second!.name)) { // what all rows say may be owed to the inputs of one system
       p = 1;
       cell.unsure = texts.overview.unpaired;
@@ -170,7 +171,7 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
       const d = pairedIn(of, h, i, best!, l);
       return d && (k === 0 || d.p < 0.05) && (high ? d.value > 0 : d.value < 0);
     });
-    const unsure = moreUnknown(h, i, best!, second!);
+    const unsure = moreUnknown(h, i, best!, second!, d);
     if (unsure) {
       cell.unsure = unsure;
       p = 1;
@@ -183,14 +184,18 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
 }
 
-/** Of which of two systems far more rows are not known than of the other, such as those that a judge refused: they may be the bad ones. */
-function moreUnknown(h: Head, i: number, a: Line, b: Line): string {
-  const [most, least] = [a, b].map((l) => {
+/** As report.setUnknown: of which of two systems far more rows are not known, such as those that a judge refused; or so many more of the best that it is not better if they are the worst. */
+function moreUnknown(h: Head, i: number, best: Line, second: Line, d: Difference): string {
+  const [a, b] = [best, second].map((l) => {
     const n = l.cells[i]!.unknown ?? 0;
     const of = n + (h.value ? l.rows : l.cells[i]!.rows);
     return { n, of, name: l.name, share: n / Math.max(1, of) };
-  }).sort((x, y) => y.share - x.share);
-  return most!.share - least!.share > mostUneven ? texts.overview.unknownRows(most!.n, most!.of, most!.name, !h.value) : "";
+  });
+  const more = a!.share - b!.share;
+  const nearest = Math.max(d.low, -d.high); // to 0
+  if (Math.abs(more) <= mostUneven && !(nearest > 0 && more * h.span >= nearest)) return "";
+  const most = more > 0 ? a! : b!;
+  return texts.overview.unknownRows(most.n, most.of, most.name, !h.value);
 }
 
 /** The errors that one of two systems was judged for in more of its rows: it may have fewer rows without error for that alone. */

@@ -151,6 +151,11 @@ func TestByKeyboard(t *testing.T) {
 	if got := answered(t, dir, "anna"); !slices.Equal(got, want) {
 		t.Errorf("at the end\n%q, want\n%q", got, want)
 	}
+	b.press("z")
+	b.row("Row 3 of 5")
+	if got := b.text("said"); !strings.Contains(got, "Taken back: Vague. The one given or merged before counts: the skip.") {
+		t.Errorf("after undo: %s", got)
+	}
 	everything(t, b, address)
 }
 

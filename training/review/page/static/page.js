@@ -134,7 +134,9 @@ async function undo() {
     drafts.set(it.id, { labels: new Set(taken.labels), notes: taken.notes });
     warn('');
     goTo(batch.items.indexOf(it));
-    say(`Taken back: ${taken.skipped ? 'the skip' : taken.labels.join(', ') || 'no label'}. Change it and save, or press z again to drop it.`);
+    const word = (a) => a.skipped ? 'the skip' : a.labels.join(', ') || 'no label';
+    const left = answer ? `. The one given or merged before counts: ${word(answer)}` : '';
+    say(`Taken back: ${word(taken)}${left}. Change it and save, or press z again to drop it.`);
   } catch (problem) {
     warn(problem.message);
   }
