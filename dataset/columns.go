@@ -81,10 +81,11 @@ func (e *ColumnsError) Error() string {
 }
 
 // meantColumn is the column that a field's text may stand in, by its name: not that of an id, such as passage_id, nor
-// of what people wrote for comparison.
+// of what is said about it, nor of what people wrote for comparison.
 func meantColumn(field string, columns []string) string {
 	texts := slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
-		return namesID(c) || slices.ContainsFunc(compared, func(of string) bool {
+		about := slices.ContainsFunc(abouts, func(word string) bool { return strings.HasSuffix(plainName(c), word) })
+		return namesID(c) || about && plainName(c) != plainName(field) || slices.ContainsFunc(compared, func(of string) bool {
 			return strings.HasPrefix(plainName(c), of)
 		})
 	})

@@ -115,7 +115,7 @@ func TestNoText(t *testing.T) {
 }
 
 // TestOneWord: a field of which every text is one word is doubted, but not one with an empty text, or with one in a
-// language without spaces; so is one that rows may lack of which every text is one character.
+// language without spaces.
 func TestOneWord(t *testing.T) {
 	for _, c := range []struct {
 		before int
@@ -130,10 +130,28 @@ func TestOneWord(t *testing.T) {
 			t.Fatal(err)
 		}
 		const note = `the passage of every row is one word, as "p1": if the text stands elsewhere, name its column`
-		const letter = `the answer of every row is one character, as "a"`
 		notes := strings.Join(r.Notes(), "|")
-		if strings.Contains(notes, note) != c.want || strings.Contains(notes, letter) != (c.before == 9) {
+		if strings.Contains(notes, note) != c.want {
 			t.Errorf("%d and %q: notes %q", c.before, c.last, notes)
+		}
+	}
+}
+
+// TestOptions: an answer that is the name of an option is doubted, a number only where the row has options.
+func TestOptions(t *testing.T) {
+	for answer, want := range map[string][2]bool{"B": {true, true}, "(c)": {true, true}, "D.": {true, true},
+		"a": {false, true}, "2)": {false, true}, "3": {false, true}, "9": {}, "vitamin C": {}, "Bo": {}, "": {}} {
+		for i, more := range []string{"", `,"Option A":"x","Option B":"y"`} {
+			text := fmt.Sprintf(`{"question":"Q 1?","answer":%q,"passage":"p 1"%s}`+"\n", answer, more)
+			r := NewReader(strings.NewReader(strings.Repeat(text, 2)), "in.jsonl", Options{Taxonomy: questions(t)})
+			if _, _, err := readErr(r); err != nil {
+				t.Fatal(err)
+			}
+			note := fmt.Sprintf(`2 rows have %q or the like in answer, which is read as a text (first in line 1): if that `+
+				`stands for an option, put its text there, or name a column that has it with --map answer=COLUMN`, answer)
+			if notes := strings.Join(r.Notes(), "|"); strings.Contains(notes, note) != want[i] {
+				t.Errorf("%q%s: notes %q", answer, more, notes)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ var synonyms = [][]string{
 	{"passage", "context", "paragraph", "document", "source", "source text", "text"},
 	{"answer", "answers", "answer text", "gold answer", "target answer", "correct answer", "right answer",
 		"expected answer", "reference answer"},
-	{"question", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
+	{"question", "question text", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
 	{"instruction", "prompt", "input", "query", "request"},
 	{"response", "output", "completion", "prediction", "generated text", "model output", "reply"},
 	{"reference", "gold", "ground truth", "target"},
@@ -33,6 +34,9 @@ var (
 	compared = []string{"reference", "gold", "groundtruth", "target"}
 	offered  = map[string][]string{"answer": compared}
 )
+
+// abouts are the last words of columns that say something about a field, and do not hold it.
+var abouts = []string{"type", "kind", "category", "level", "difficulty", "topic", "length", "format", "score", "source"}
 
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
@@ -163,13 +167,18 @@ const (
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
-// and which of those that rows may lack one letter, as that of an option.
+// and, of those that rows may lack, texts that are none and names of options.
 func (r *Reader) watchWords(row *Row) {
 	_, tagged := row.Get(ColumnDiagnosis)
 	for i, f := range r.fields {
-		if r.optional[f] && !tagged && slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
-			no := r.noText[f]
-			r.noText[f] = noText{no.rows + 1, cmp.Or(no.text, row.Values[i]), cmp.Or(no.place, r.placeOf(row))}
+		if !r.optional[f] || tagged {
+			continue
+		}
+		if slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
+			r.noText[f] = r.noText[f].and(row.Values[i], r.placeOf(row))
+		}
+		if isOption(row.Values[i], row) {
+			r.options[f] = r.options[f].and(row.Values[i], r.placeOf(row))
 		}
 	}
 	if question, passage := slices.Index(r.fields, "question"), slices.Index(r.fields, "passage"); question >= 0 &&
@@ -186,17 +195,34 @@ func (r *Reader) watchWords(row *Row) {
 	}
 	maps.DeleteFunc(r.oneWord, func(f, _ string) bool {
 		text := row.Values[slices.Index(r.fields, f)]
-		return r.optional[f] && len(strings.TrimRight(text, ".) ")) != 1 || !isWord(text)
+		return r.optional[f] || !isWord(text)
 	})
 }
 
 // noTexts are what people and programs write where there is no text, in small letters.
 var noTexts = []string{"n/a", "na", "nan", "none", "null", "nil", "-", "–", "—", "?", "#n/a", "n.a."}
 
-// noText counts rows that have one of noTexts in a field.
-type noText struct {
+// optionName is a letter or number by which a question has its options, as "B", "(b)" or "2."; the first alternative
+// is hardly anything else.
+var optionName = regexp.MustCompile(`^(?:(\(?[A-H][.):]?|\(?[a-h]\))|\(?[a-h1-8][.):]?)$`)
+
+// optionColumn is the heading of a column that holds an option.
+var optionColumn = regexp.MustCompile(`(?i)^((option|choice|distractor)s?[ _-]*([a-h]|[1-8])?|[a-h])$`)
+
+// isOption tells whether a text is the name of an option, and not its text.
+func isOption(text string, row *Row) bool {
+	m := optionName.FindStringSubmatch(strings.TrimSpace(text))
+	return m != nil && (m[1] != "" || slices.ContainsFunc(row.Columns(), optionColumn.MatchString))
+}
+
+// someTexts are rows that have texts of a kind in a field.
+type someTexts struct {
 	rows        int
 	text, place string // of the first
+}
+
+func (t someTexts) and(text, place string) someTexts {
+	return someTexts{t.rows + 1, cmp.Or(t.text, text), cmp.Or(t.place, place)}
 }
 
 // noTextNote says which fields have some.
@@ -206,6 +232,11 @@ func (r *Reader) noTextNote() string {
 		if no := r.noText[f]; no.rows > 0 {
 			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): leave it empty "+
 				"where there is none", words.Plural(no.rows, "row has", "rows have"), no.text, f, no.place))
+		}
+		if of := r.options[f]; of.rows > 0 {
+			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): if that stands for "+
+				"an option, put its text there, or name a column that has it with %s%[3]s=COLUMN",
+				words.Plural(of.rows, "row has", "rows have"), of.text, f, of.place, r.opt.mapOption()))
 		}
 	}
 	return strings.Join(notes, "; ")
@@ -223,12 +254,7 @@ func (r *Reader) oneWordNote() string {
 	var notes []string
 	for _, f := range r.fields {
 		text, there := r.oneWord[f]
-		switch {
-		case !there || r.rows < fewTexts:
-		case r.optional[f]:
-			notes = append(notes, fmt.Sprintf("the %s of every row is one character, as %q: if that stands for an option, "+
-				"name a column with the option's text with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
-		default:
+		if there && r.rows >= fewTexts {
 			notes = append(notes, fmt.Sprintf("the %s of every row is one word, as %q: if the text stands elsewhere, name its "+
 				"column with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
 		}

@@ -186,7 +186,7 @@ func (n *nested) addPart(out []column, part flatPart, cell any) ([]column, error
 func (n *nested) isPlace(c column) bool { return c.name == n.name && c.value == nil }
 
 // commaNumber is a number as Excel writes it in many countries; 1,234 may be another one, and is none here.
-var commaNumber = regexp.MustCompile(`^-?(0,[0-9]+|[1-9][0-9]*,([0-9]{1,2}|[0-9]{4,}))$`)
+var commaNumber = regexp.MustCompile(`^-?(0,[0-9]+|[1-9][0-9]*,([0-9]{1,2}|[0-9]{4,})|[1-9],[0-9]+[eE][-+]?[0-9]+)$`)
 
 // typeOfKind gives a cell the type of its kind.
 func typeOfKind(kind string, raw json.RawMessage) (json.RawMessage, error) {

@@ -45,7 +45,7 @@ func (r *Reader) Notes() []string {
 	if note := r.oneWordNote(); note != "" {
 		notes = append(notes, r.file+": "+note)
 	}
-	if note := r.noTextNote(); note != "" {
+	if note := r.noTextNote(); note != "" && r.ended { // its counts are not those of the first row
 		notes = append(notes, r.file+": "+note)
 	}
 	if r.otherParts != "" {
@@ -58,6 +58,14 @@ func (r *Reader) Notes() []string {
 			words.Plural(r.cut, "conversation", "conversations"), r.turnsLeftOut))
 	}
 	return notes
+}
+
+// Sheet is the name of the sheet that is read; "" of a file without sheets.
+func (r *Reader) Sheet() string {
+	if s, ok := innermost(r.in).(*sheet); ok {
+		return s.in.Sheet()
+	}
+	return ""
 }
 
 // Columns are the fields that are read from a column of another name, each with that column; known after the first

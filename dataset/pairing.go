@@ -30,15 +30,16 @@ const maxKeyColumns = 12
 type Pairing struct {
 	System string // column that names systems; NewPairing sets ColumnSystem. Rows without it may name theirs otherwise
 
-	byID   bool // whatever the ids are
-	group  int  // place of the taxonomy's group field in Row.Values; -1 if there is none
-	names  []string
-	empty  []bool // by field: no row has a text there
-	named  bool   // a row has a system
-	column string // in which the first of these names it
-	seed   maphash.Seed
-	sides  [2]pairSide
-	lines  int // rows without an id and texts
+	byID       bool // whatever the ids are
+	group      int  // place of the taxonomy's group field in Row.Values; -1 if there is none
+	names      []string
+	empty      []bool            // by field: no row has a text there
+	withSystem bool              // a row has a system
+	column     string            // in which the first of these names it
+	called     map[uint64]string // names of systems by their hash; "" is none
+	seed       maphash.Seed
+	sides      [2]pairSide
+	lines      int // rows without an id and texts
 }
 
 // pairSide are the rows of a file; all slices but columns go by row.
@@ -53,21 +54,32 @@ type pairSide struct {
 
 // Pairs say which rows of A and B belong together.
 type Pairs struct {
-	Of      []int    // by row of B: its row of A, or -1
-	Same    []bool   // by row of B: the texts are the same
-	Both    int      // pairs
-	By      []string // what pairs them: columns or fields; "id" for ids
-	InOrder int      // pairs of rows that share By with others: the first with the first, the second with the second …
-	FewIDs  bool     // By is not "id" because hardly any id is in both files
-	Mixed   bool     // By is not "id" because many ids are those of rows on other inputs
-	Other   int      // pairs of rows on other inputs, as far as the group field says
-	Would   []string // columns that would pair almost all rows, where By alone does not; nil if there are none
+	Of        []int         // by row of B: its row of A, or -1
+	Same      []bool        // by row of B: the texts are the same
+	Both      int           // pairs
+	By        []string      // what pairs them: columns or fields; "id" for ids
+	InOrder   int           // pairs of rows that share By with others: the first with the first, the second with the second …
+	FewIDs    bool          // By is not "id" because hardly any id is in both files
+	Mixed     bool          // By is not "id" because many of its pairs would be Other
+	Other     int           // pairs of rows on other inputs, as far as the group field says, or of systems that are in both files
+	Systems   []SystemPairs // of systems with other names, the most first; nil where either file has one
+	Column    string        // that names systems
+	Would     []string      // columns that would pair almost all rows, where By alone does not; nil if there are none
+	WouldBoth int           // pairs by Would
+}
+
+// SystemPairs are the pairs of two systems; "" is a row that names none.
+type SystemPairs struct {
+	A     string `json:"a"`
+	B     string `json:"b"`
+	Pairs int    `json:"pairs"`
 }
 
 // NewPairing starts without rows. id are the columns that the user named for ids, nil if none: rows are paired by these
 // alone, unless they are NoID.
 func NewPairing(t *taxonomy.Taxonomy, id []string) *Pairing {
-	p := &Pairing{System: ColumnSystem, byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed()}
+	p := &Pairing{System: ColumnSystem, byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed(),
+		called: map[uint64]string{}}
 	p.group = slices.Index(p.names, t.GroupField())
 	p.empty = slices.Repeat([]bool{true}, len(p.names))
 	return p
@@ -115,10 +127,12 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	if system.name = strings.TrimSpace(PlainText(raw)); !named {
 		system = row.SystemName()
 	}
-	if system.column != "" && !p.named {
-		p.named, p.column = true, system.column
+	if system.column != "" && !p.withSystem {
+		p.withSystem, p.column = true, system.column
 	}
-	s.system = append(s.system, hash(system.name))
+	key := hash(system.name)
+	p.called[key] = system.name
+	s.system = append(s.system, key)
 	s.rows++
 	return hash
 }
@@ -129,8 +143,9 @@ func (p *Pairing) Match() *Pairs {
 	if i := slices.Index(pairs.By, ColumnSystem); i >= 0 {
 		pairs.By[i] = p.column
 	}
-	if !p.isEnough(pairs.Both - pairs.InOrder) {
-		pairs.Would = p.wouldPair()
+	pairs.Systems, pairs.Column = p.systemPairs(pairs), p.column
+	if rows := max(p.sides[0].rows, p.sides[1].rows); !isMost(pairs.Both-pairs.InOrder, rows) {
+		pairs.Would, pairs.WouldBoth = p.wouldPair(pairs.Both - pairs.InOrder)
 	}
 	return pairs
 }
@@ -156,7 +171,7 @@ func (p *Pairing) pair() *Pairs {
 			}
 		}
 		withSystem := func(names ...string) []string {
-			if p.named {
+			if p.withSystem {
 				return append(slices.Clone(names), ColumnSystem)
 			}
 			return names
@@ -193,7 +208,7 @@ func (p *Pairing) pair() *Pairs {
 func (p *Pairing) matchIDs() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.match(a.id, b.id, []string{ColumnID}, true)
-	if p.byID || !p.named || allDistinct(a.id) && allDistinct(b.id) {
+	if p.byID || !p.withSystem || allDistinct(a.id) && allDistinct(b.id) {
 		return pairs
 	}
 	more := p.match(join(a.id, a.system), join(b.id, b.system), []string{ColumnID, ColumnSystem}, true)
@@ -203,37 +218,8 @@ func (p *Pairing) matchIDs() *Pairs {
 	return pairs
 }
 
-// countOther counts the pairs whose rows have other inputs.
-func (p *Pairing) countOther(pairs *Pairs) {
-	a, b := p.sides[0].groups, p.sides[1].groups
-	for j, i := range pairs.Of {
-		if i >= 0 && a[i] != b[j] {
-			pairs.Other++
-		}
-	}
-}
-
-// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner: their key is no name
-// of theirs, as the number of a line is none.
-func (p *Pairing) countStrange(pairs *Pairs) (n int) {
-	a, b := p.sides[0].groups, p.sides[1].groups
-	has := map[uint64]bool{}
-	for _, group := range a {
-		has[group] = group != 0
-	}
-	for j, i := range pairs.Of {
-		if i >= 0 && a[i] != b[j] && has[b[j]] {
-			n++
-		}
-	}
-	return n
-}
-
-// isEnough tells whether so many pairs leave few rows of either file without a partner.
-func (p *Pairing) isEnough(pairs int) bool {
-	rows := max(p.sides[0].rows, p.sides[1].rows)
-	return float64(rows-pairs) <= FewUnpaired*float64(rows)
-}
+// isMost tells whether so many pairs leave few rows without a partner.
+func isMost(pairs, rows int) bool { return float64(rows-pairs) <= FewUnpaired*float64(rows) }
 
 // match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
 // the one row of B that is left, be there copies of either; with inOrder also what is left of one input and a key that

@@ -78,8 +78,9 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 	}
 }
 
-// wouldPair finds the column, or the two, by which almost all rows have a partner.
-func (p *Pairing) wouldPair() []string {
+// wouldPair finds the column, or the two, by which almost all rows of the smaller file have a partner, and clearly more
+// than now; and how many.
+func (p *Pairing) wouldPair(now int) (names []string, both int) {
 	a, b := &p.sides[0], &p.sides[1]
 	var columns []string
 	for _, name := range a.columns {
@@ -87,26 +88,28 @@ func (p *Pairing) wouldPair() []string {
 			columns = append(columns, name)
 		}
 	}
+	rows := min(a.rows, b.rows)
 	pairs := func(names ...string) bool {
 		keyA, keyB := a.key(names), b.key(names)
 		if !mostlyDistinct(keyA) || !mostlyDistinct(keyB) {
 			return false
 		}
 		pairs := p.match(keyA, keyB, names, false)
-		return p.isEnough(pairs.Both - p.countStrange(pairs))
+		both = pairs.Both - p.countStrange(pairs)
+		return isMost(both, rows) && !isMost(now, both)
 	}
 	for _, name := range columns {
 		if pairs(name) {
-			return []string{name}
+			return []string{name}, both
 		}
 	}
 	columns = columns[:min(len(columns), maxKeyColumns)]
 	for i, one := range columns {
 		for _, other := range columns[i+1:] {
 			if pairs(one, other) {
-				return []string{one, other}
+				return []string{one, other}, both
 			}
 		}
 	}
-	return nil
+	return nil, 0
 }

@@ -27,15 +27,7 @@ func (s *Schema) Notes() []string {
 
 // Schema gives the types of a Parquet file's columns, or nil for other formats.
 func (r *Reader) Schema() *Schema {
-	in := r.in
-	for {
-		o, ok := in.(*closingRecords)
-		if !ok {
-			break
-		}
-		in = o.records
-	}
-	if p, ok := in.(*parquetFile); ok {
+	if p, ok := innermost(r.in).(*parquetFile); ok {
 		return p.schema
 	}
 	return nil

@@ -191,14 +191,16 @@ type Reader struct {
 	file     string
 	opt      Options
 	fields   []string
-	optional map[string]bool   // fields that a row may lack
-	column   map[string]string // field to column, after guessing
-	said     []string          // notes of the guess
-	shown    map[string]string // record.shown of the last row
-	oneWord  map[string]string // a text of the fields that every row needs and of which all texts are one word
-	noText   map[string]noText // by field
-	short    int               // rows whose passage is no longer than their question
+	optional map[string]bool      // fields that a row may lack
+	column   map[string]string    // field to column, after guessing
+	said     []string             // notes of the guess
+	shown    map[string]string    // record.shown of the last row
+	oneWord  map[string]string    // a text of the fields that every row needs and of which all texts are one word
+	noText   map[string]someTexts // by field, that are none
+	options  map[string]someTexts // by field, that are names of options
+	short    int                  // rows whose passage is no longer than their question
 	began    bool
+	ended    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
 	rows     int
@@ -234,7 +236,7 @@ func newReader(in records, file string, o Options) *Reader {
 		said: slices.Clone(o.Notes)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
-		rd.optional, rd.noText = map[string]bool{}, map[string]noText{}
+		rd.optional, rd.noText, rd.options = map[string]bool{}, map[string]someTexts{}, map[string]someTexts{}
 		for _, f := range o.Taxonomy.Fields {
 			rd.optional[f.Name] = f.Optional
 		}
@@ -252,6 +254,7 @@ func newReader(in records, file string, o Options) *Reader {
 func (r *Reader) Read() (*Row, error) {
 	for {
 		if row, err := r.read(); !errors.Is(err, errUnwanted) {
+			r.ended = errors.Is(err, io.EOF)
 			return row, err
 		}
 	}

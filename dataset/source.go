@@ -55,6 +55,17 @@ type closingRecords struct {
 
 func (o *closingRecords) close() error { return errors.Join(o.records.close(), o.file.Close()) }
 
+// innermost are the records of a format.
+func innermost(in records) records {
+	for {
+		o, ok := in.(*closingRecords)
+		if !ok {
+			return in
+		}
+		in = o.records
+	}
+}
+
 // newRecords opens what o says, or corrects o's format where the content is plainly another one.
 func newRecords(r io.Reader, o *Options) (records, error) {
 	if o.Format.RandomAccess() {

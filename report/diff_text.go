@@ -189,6 +189,13 @@ func (d *Diff) untaggedNotes() []string {
 func (c *Comparison) nothingCompared() error {
 	a, b := &c.diff.A, &c.diff.B
 	switch {
+	case len(c.options.Where) > 0 && (a.Rows == 0) != (b.Rows == 0):
+		none, some := a.File, b.File
+		if a.Rows > 0 {
+			none, some = some, none
+		}
+		return fmt.Errorf("no row of %s has what --where asks of both files; to choose rows of %[2]s alone: erreval show "+
+			"%[2]s --where COLUMN=VALUE -o ONE", none, words.Quote(some))
 	case a.Rows == 0 || b.Rows == 0:
 		return c.tagged.NothingToShow(0)
 	case c.diff.Both == 0:

@@ -18,11 +18,16 @@ type Pairing struct {
 	Mixed   bool `json:"mixed,omitempty"`
 	Other   int  `json:"other_inputs,omitempty"`
 
-	OnlyA int      `json:"only_a"`
-	OnlyB int      `json:"only_b"`
-	RowsA int      `json:"rows_a"`
-	RowsB int      `json:"rows_b"`
-	Would []string `json:"would_pair,omitempty"` // columns for --id by which almost all rows have a partner
+	OnlyA int `json:"only_a"`
+	OnlyB int `json:"only_b"`
+	RowsA int `json:"rows_a"`
+	RowsB int `json:"rows_b"`
+	// columns for --id by which almost all rows of the smaller file have a partner, and clearly more than now
+	Would   []string              `json:"would_pair,omitempty"`
+	Systems []dataset.SystemPairs `json:"other_systems,omitempty"`
+
+	column    string // that names systems
+	wouldBoth int    // pairs by Would
 }
 
 // NewPairing counts the rows without a partner.
@@ -31,7 +36,8 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 		p.Would = nil
 	}
 	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other,
-		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would}
+		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
+		Systems: p.Systems, column: p.Column, wouldBoth: p.WouldBoth}
 }
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner, or have one on another input.
@@ -51,7 +57,7 @@ func (p *Pairing) Fact() string {
 		text += ", as hardly any id is in both files"
 	}
 	if p.Mixed {
-		text += ", as many ids are those of rows on other inputs"
+		text += ", as many ids are those of other rows"
 	}
 	if p.InOrder > 0 {
 		text += fmt.Sprintf(", and by their order where that tells no more (%s)", words.Plural(p.InOrder, "pair", "pairs"))
@@ -66,9 +72,12 @@ func (p *Pairing) Fact() string {
 // Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.
 func (p *Pairing) Notes(a, b string) (notes []string) {
 	if p.isMixed() {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs are rows on other inputs, and say little of what changed: are the "+
-			"ids numbers of lines? Name other columns with --id COLUMN,COLUMN, or compare the files with erreval stats %s %s "+
+		notes = append(notes, fmt.Sprintf("%d of %d pairs are of different rows (by their inputs, systems, or texts that another id has), "+
+			"and say little of what changed: are the ids numbers of lines? Name other columns with --id COLUMN,COLUMN, or compare the files with erreval stats %s %s "+
 			"--by file", p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
+	}
+	if len(p.Systems) > 0 {
+		notes = append(notes, p.systemsText(a))
 	}
 	if p.lacksPartners() {
 		notes = append(notes, fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not "+
@@ -77,9 +86,31 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 	return notes
 }
 
+// shownSystems is how many systems that are paired with others a note names.
+const shownSystems = 3
+
+// systemsText says which systems are paired with others: those of one file may be what changed.
+func (p *Pairing) systemsText(a string) string {
+	var parts []string
+	name := func(of string) string {
+		if of == "" {
+			return "none"
+		}
+		return fmt.Sprintf("%.40q", of)
+	}
+	for _, s := range p.Systems[:min(len(p.Systems), shownSystems)] {
+		parts = append(parts, fmt.Sprintf("%s with %s (%d)", name(s.A), name(s.B), s.Pairs))
+	}
+	if more := len(p.Systems) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("pairs are of systems with other names, A's with B's: %s; to compare one system of A alone: erreval show "+
+		"%s --where %s=NAME -o ONE", strings.Join(parts, ", "), words.Quote(a), words.Quote(p.column))
+}
+
 func (p *Pairing) advice() string {
 	if len(p.Would) > 0 {
-		return fmt.Sprintf("--id %s would pair nearly all rows", words.Quote(strings.Join(p.Would, ",")))
+		return fmt.Sprintf("--id %s would pair %s", words.Quote(strings.Join(p.Would, ",")), rowsText(p.wouldBoth))
 	}
 	if !areMany(p.OnlyA, p.RowsA) || !areMany(p.OnlyB, p.RowsB) {
 		return "the other file has no such rows, or names them otherwise: then --id COLUMN names what pairs them"

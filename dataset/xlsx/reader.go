@@ -296,7 +296,10 @@ func (s *Reader) Notes() []string {
 	return notes
 }
 
-// SheetName is the name of the sheet at hand, and of what option names another, for a message.
+// Sheet is the name of the sheet at hand.
+func (s *Reader) Sheet() string { return s.book.names[s.sheet] }
+
+// SheetName is that name, and of what option names another, for a message.
 func (s *Reader) SheetName() string {
 	name := fmt.Sprintf("the sheet %q", s.book.names[s.sheet])
 	if others := s.otherSheets(); len(others) > 0 {

@@ -313,7 +313,7 @@ func (f *file) complete(changed string) (err error) {
 	input := f.input.Input()
 	input.Changed = changed
 	f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
-	f.record.Weak = f.run.stage.Weak
+	f.record.Weak, f.record.Sheet = f.run.stage.Weak, f.reader.Sheet()
 	f.record.ID, f.record.RepeatedIDs = f.reader.RecordedID(), f.reader.RepeatedIDs()
 	f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.counts
 	return nil

@@ -35,6 +35,7 @@ type Record struct {
 	Taxonomy *Artefact         `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input           `json:"inputs"`             // in reading order
 	Columns  map[string]string `json:"columns,omitempty"`  // fields read from a column of another name, given or guessed
+	Sheet    string            `json:"sheet,omitempty"`    // of the workbook that the input is
 	// columns of the id, where the options name none: as the run that made the input had them
 	ID []string `json:"id,omitempty"`
 	// rows of the inputs whose id is that of a row before them

@@ -2,8 +2,10 @@ package view
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"io"
 	"strconv"
 	"strings"
@@ -21,7 +23,7 @@ const (
 type ExportQuery struct {
 	Filter Filter `json:"filter"`
 	Sort   Sort   `json:"sort"`
-	Format string `json:"format"` // ExportJSONL, the records, or ExportCSV, what a table of rows shows
+	Format string `json:"format"` // ExportJSONL, the records, or ExportCSV, what a table of rows shows and the texts whole
 }
 
 // Exporter is a Source that can write rows out.
@@ -61,11 +63,14 @@ func (x *Index) Export(ctx context.Context, w io.Writer, q ExportQuery) error {
 	return out.Flush()
 }
 
-// tableWriter writes a header, and gives what writes a row.
+// tableWriter writes a header, and gives what writes a row: its texts whole, unlike those of a list.
 func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) {
 	table := csv.NewWriter(out)
 	c := &x.meta.Catalog
-	cells := []string{"run", "id", "text"}
+	cells := []string{"run", "id"}
+	for _, f := range c.Fields {
+		cells = append(cells, f.Name)
+	}
 	for i := range c.Facets {
 		if key := c.Facets[i].Key; key != facetRun && key != facetBoth {
 			cells = append(cells, key)
@@ -86,7 +91,15 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 	}
 	return func(n int, e *entry) error {
 		s := x.summary(n, e)
-		cells = append(cells[:0], c.Runs[s.Run].Name, s.ID, s.Text)
+		row, err := dataset.RowOf(json.RawMessage(e.record))
+		if err != nil {
+			return err
+		}
+		cells = append(cells[:0], c.Runs[s.Run].Name, s.ID)
+		for _, f := range c.Fields {
+			texts := fieldTexts(row, f.Name, cmp.Or(c.Runs[s.Run].Columns[f.Name], f.Name))
+			cells = append(cells, strings.Join(texts, " | "))
+		}
 		for i := range c.Facets {
 			f := &c.Facets[i]
 			if f.Key == facetRun || f.Key == facetBoth {

@@ -145,7 +145,7 @@ func checkAlike(a, b *part) error {
 	if shards && !sameInput {
 		diff = append(diff, "input: "+strings.Replace(x.Differs(y), ", now ", " and ", 1))
 	}
-	if len(diff) == 0 && !shards && sameInput {
+	if len(diff) == 0 && !shards && sameInput && a.record.Sheet == b.record.Sheet {
 		return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made of the same input, %s", a.path, b.path, x.File))
 	}
 	if len(diff) == 0 {

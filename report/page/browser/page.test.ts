@@ -646,7 +646,7 @@ describe("outputs", () => {
     return visit(at(makeFile("blank.html", data), "outputs", "&any.label=untagged"), async (page) => {
       expect(await cells(page)).toEqual(["5,11", "9"]);
       expect(await page.textContent(".outputs tbody tr:nth-child(2) td")).toBe("no output");
-      expect(await page.textContent("main")).toContain("The blank cell has no output");
+      expect(await page.textContent("main")).toContain("1 cell without an output");
     });
   });
 

@@ -343,16 +343,17 @@ export class LocalSource implements Source {
     return new Blob(Array.from(list, (r) => this.records[r]! + "\n"), { type: "application/jsonl" });
   }
 
-  /** What a table of rows shows, in the columns of report/view's export. */
+  /** What a table of rows shows, with the texts whole, in the columns of report/view's export. */
   private table(list: Int32Array): string {
-    const { facets, measures, runs } = this.data.catalog;
+    const { facets, fields, measures, runs } = this.data.catalog;
     const shown = facets.filter((f) => f.key !== "run" && f.key !== "system_run"); // which another column says
     const rows = Array.from(list, (r) => {
       const s = this.summary(r);
       const values = shown.map((f) => (s.facets[f.key] ?? []).map((place) => f.values[place]!.name).join("; "));
-      return [runs[s.run]!.name, s.id, s.text, ...values, ...measures.map((m) => s.measures[m.key] ?? null)];
+      const whole = fields.map((f) => fieldTexts(this.data.catalog, s.run, this.record(r), f).join(" | "));
+      return [runs[s.run]!.name, s.id, ...whole, ...values, ...measures.map((m) => s.measures[m.key] ?? null)];
     });
-    return csv(["run", "id", "text", ...shown.map((f) => f.key), ...measures.map((m) => m.key)], rows);
+    return csv(["run", "id", ...fields.map((f) => f.name), ...shown.map((f) => f.key), ...measures.map((m) => m.key)], rows);
   }
 
   /** Makes what the first search needs, so that it does not wait. */

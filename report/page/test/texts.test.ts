@@ -39,7 +39,7 @@ describe("CSV", () => {
   test("rows have the columns of the catalogue", async () => {
     const text = await (await new LocalSource(sample(4)).export({ filter: {}, sort: { key: "row" }, format: "csv" })).text();
     const [heading, first] = text.split("\n");
-    expect(heading).toBe("run,id,text,system,label,issue,gold,unscored,truncated,column.genre,probability.Incomplete,probability.Grammar Error," +
+    expect(heading).toBe("run,id,output,source,person,system,label,issue,gold,unscored,truncated,column.genre,probability.Incomplete,probability.Grammar Error," +
       "probability.Vague,probability.Factual Error,probability.Off Target Answer,score.fluency,score.coherence,score.faithfulness,severity,column.words");
     expect(first).toMatch(/^found\.jsonl,item-1-baseline,The lighthouse at Carrow Point was built in 1820 by Thomas Ferrand/);
   });

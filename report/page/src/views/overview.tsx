@@ -84,11 +84,11 @@ function SeeAny({ facet, whole }: { facet: Facet; whole: Line }) {
   const page = usePage();
   const clean = whole.cells[0];
   const rows = facet.values[0]?.role === RoleNone && clean?.sums ? clean.sums.rows - clean.rows : 0;
-  const text = texts.overview.seeAny[facet.key];
-  if (!text || rows === 0) return null;
+  const what = texts.overview.any[facet.key];
+  if (!what || rows === 0) return null;
   const was = page.state.filter.facets?.[facet.key];
   const any = facet.values.filter((v) => !v.role && (!was?.any || was.any.includes(v.name))).map((v) => v.name);
-  return <a href={page.href({ view: "rows", filter: withCondition(page.state.filter, facet.key, { ...was, any }), params: {} })}>{text(rows)}</a>;
+  return <a href={page.href({ view: "rows", filter: withCondition(page.state.filter, facet.key, { ...was, any }), params: {} })}>{texts.overview.seeAny(rows, what)}</a>;
 }
 
 /** Runs, or the systems of each run, stand beside each other, since rows that two of them have must not be pooled. */

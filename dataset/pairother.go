@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// countOther counts the pairs whose rows have other inputs, or are others by their systems or texts (isOther).
+func (p *Pairing) countOther(pairs *Pairs) {
+	a, b, isOther := p.sides[0].groups, p.sides[1].groups, p.isOther()
+	for j, i := range pairs.Of {
+		if i >= 0 && (a[i] != b[j] || isOther(i, j)) {
+			pairs.Other++
+		}
+	}
+}
+
+// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner, or another one
+// (isOther): their key is no name of theirs, as the number of a line is none.
+func (p *Pairing) countStrange(pairs *Pairs) (n int) {
+	a, b, isOther := p.sides[0].groups, p.sides[1].groups, p.isOther()
+	has := map[uint64]bool{}
+	for _, group := range a {
+		has[group] = group != 0
+	}
+	for j, i := range pairs.Of {
+		if i >= 0 && (a[i] != b[j] && has[b[j]] || isOther(i, j)) {
+			n++
+		}
+	}
+	return n
+}
+
+// isOther tells whether rows i of A and j of B are of different systems of which one has rows in both files, or of
+// different texts of which another row of that system in A has B's.
+func (p *Pairing) isOther() func(i, j int) bool {
+	a, b := &p.sides[0], &p.sides[1]
+	inA, inB, texts := p.named(a.system), p.named(b.system), map[uint64]bool{}
+	for _, text := range join(a.text, a.system) {
+		texts[text] = true
+	}
+	ofB := join(b.text, b.system)
+	return func(i, j int) bool {
+		one, other := a.system[i], b.system[j]
+		if one != other {
+			return p.called[one] != "" && p.called[other] != "" && (inB[one] || inA[other])
+		}
+		return a.text[i] != b.text[j] && texts[ofB[j]]
+	}
+}
+
+// systemPairs counts the pairs of systems with other names, where a file names several.
+func (p *Pairing) systemPairs(pairs *Pairs) (out []SystemPairs) {
+	a, b := p.sides[0].system, p.sides[1].system
+	if len(p.named(a)) < 2 && len(p.named(b)) < 2 {
+		return nil
+	}
+	n := map[[2]uint64]int{}
+	for j, i := range pairs.Of {
+		if i >= 0 && a[i] != b[j] {
+			n[[2]uint64{a[i], b[j]}]++
+		}
+	}
+	for of, pairs := range n {
+		out = append(out, SystemPairs{p.called[of[0]], p.called[of[1]], pairs})
+	}
+	slices.SortFunc(out, func(x, y SystemPairs) int {
+		return cmp.Or(y.Pairs-x.Pairs, strings.Compare(x.A, y.A), strings.Compare(x.B, y.B))
+	})
+	return out
+}
+
+// named are the systems that rows name.
+func (p *Pairing) named(systems []uint64) map[uint64]bool {
+	out := map[uint64]bool{}
+	for _, key := range systems {
+		if p.called[key] != "" {
+			out[key] = true
+		}
+	}
+	return out
+}
