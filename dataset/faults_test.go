@@ -371,6 +371,9 @@ func TestNotes(t *testing.T) {
 		if got := strings.Join(r.Notes(), "\n"); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, want)
 		}
+		if got, isBook := r.Sheet(), strings.HasSuffix(c.name, ".xlsx"); (got == "Sheet1") != isBook {
+			t.Errorf("%s: the sheet is %q", c.name, got)
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}

@@ -59,6 +59,14 @@ func TestPairing(t *testing.T) {
 			[]texts{{"2", "s", "y", "r"}, {"1", "s", "x", "p"}, {"3", "s", "z", "q"}}, []int{1, 0, -1}, "[id]", nil},
 		"ids that name other inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
 			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{1, 0}, "[input system]", nil},
+		"ids that name other systems": {
+			[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}, {"3", "t", "x", "p2"}, {"4", "t", "y", "q2"}},
+			[]texts{{"1", "t", "x", "r"}, {"2", "t", "y", "q2"}}, []int{2, 3}, "[input system]", nil},
+		"systems in another order": {[]texts{{"1", "s", "x", "p"}, {"2", "t", "x", "q"}},
+			[]texts{{"1", "t", "x", "q"}, {"2", "s", "x", "p"}}, []int{1, 0}, "[input system]", nil},
+		"a row put in front, and numbers as ids": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "x", "q"}, {"3", "s", "x", "r"}},
+			[]texts{{"1", "s", "x", "new"}, {"2", "s", "x", "p"}, {"3", "s", "x", "q"}, {"4", "s", "x", "r"}},
+			[]int{-1, 0, 1, 2}, "[input system]", nil},
 		"ids of changed inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
 			[]texts{{"1", "s", "x2", "p"}, {"2", "s", "y2", "q"}}, []int{0, 1}, "[id]", nil},
 		"rows logged twice": {[]texts{{"1", "s", "x", "p"}, {"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
@@ -122,6 +130,40 @@ func TestPairing(t *testing.T) {
 				t.Errorf("%+v, want %v by %s", got, test.of, test.by)
 			}
 		})
+	}
+}
+
+// TestPairingSystems: systems that are paired with others are named, the most frequent first, where a file has several.
+func TestPairingSystems(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := [][5]string{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}, {"3", "t", "z", "r"}, {"4", "u", "w", "v"}}
+	for _, c := range []struct {
+		b    [][5]string
+		want string
+	}{
+		{[][5]string{{"1", "", "x", "p2"}, {"2", "", "y", "q2"}, {"3", "", "z", "r2"}}, "[{s  2} {t  1}]"},
+		{[][5]string{{"1", "s2", "x", "p2"}, {"3", "t", "z", "r2"}}, "[{s s2 1}]"},
+		{[][5]string{{"1", "s", "x", "p2"}, {"3", "t", "z", "r2"}}, "[]"},
+	} {
+		p := NewPairing(task, nil)
+		for _, row := range a {
+			p.AddA(rowOf(t, row))
+		}
+		for _, row := range c.b {
+			p.AddB(rowOf(t, row))
+		}
+		if got := p.Match(); fmt.Sprint(got.Systems) != c.want || got.Column != "system" {
+			t.Errorf("%v: %+v, want %s", c.b, got, c.want)
+		}
+	}
+	alone := NewPairing(task, nil)
+	alone.AddA(rowOf(t, a[0]))
+	alone.AddB(rowOf(t, [5]string{"1", "v2", "x", "p2"}))
+	if got := alone.Match().Systems; got != nil {
+		t.Errorf("one system a file: %v", got)
 	}
 }
 
@@ -205,6 +247,26 @@ func TestPairingWould(t *testing.T) {
 					t.Errorf("%+v, want %v and %d pairs in order", got, test.want, inOrder)
 				}
 			})
+		}
+	}
+}
+
+// TestPairingWouldSmaller: a column that pairs the smaller file is found, but not where as many have a partner already.
+func TestPairingWouldSmaller(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"b": "[k] 20", "a": "[] 0"} {
+		p := NewPairing(task, []string{"id"})
+		for i := range 40 {
+			p.AddA(rowWith(t, fmt.Sprint("a", i), "s", "", fmt.Sprint("old ", i), map[string]any{"k": i}))
+		}
+		for i := range 20 {
+			p.AddB(rowWith(t, fmt.Sprint(id, i), "s", "", fmt.Sprint("new ", i), map[string]any{"k": i}))
+		}
+		if got := p.Match(); fmt.Sprint(got.Would, " ", got.WouldBoth) != want {
+			t.Errorf("%s: %+v, want %s", id, got, want)
 		}
 	}
 }

@@ -576,6 +576,17 @@ func TestTableJSON(t *testing.T) {
 	}
 }
 
+// Systems that are paired with others are named, and how to compare one of them alone.
+func TestPairingOfSystems(t *testing.T) {
+	of := []dataset.SystemPairs{{A: "s", B: "s2", Pairs: 9}, {A: "t", Pairs: 4}, {A: "u", Pairs: 2}, {A: "v", Pairs: 1}}
+	p := NewPairing(&dataset.Pairs{By: []string{"id"}, Systems: of, Column: "model", Both: 16}, 16, 16)
+	const want = `pairs are of systems with other names, A's with B's: "s" with "s2" (9), "t" with none (4), "u" with none (2), ` +
+		`and 1 more; to compare one system of A alone: erreval show 'my a.csv' --where model=NAME -o ONE`
+	if notes := p.Notes("my a.csv", "b.csv"); len(notes) != 1 || notes[0] != want {
+		t.Errorf("%q", notes)
+	}
+}
+
 // An id that is that of rows on other inputs is not recommended.
 func TestPairingAdvice(t *testing.T) {
 	for mixed, want := range map[bool]int{true: 0, false: 1} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,6 +79,7 @@ type Tagged struct {
 	filter dataset.Filter // made from Where
 	files  []string
 	faults []error
+	people string // the first file of which a row has no diagnosis, but people's labels
 }
 
 // Each calls f for every chosen row of a file, with its diagnosis, or nil where there is none. read gives the rows
@@ -104,6 +106,9 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 			if err := d.CheckNoError(t.Taxonomy); err != nil {
 				return fmt.Errorf("row %s: %w", row.ID, err)
 			}
+		}
+		if _, has := row.Get(dataset.ColumnLabels); has && d == nil {
+			t.people = cmp.Or(t.people, file)
 		}
 		return f(row, d)
 	})
@@ -162,6 +167,10 @@ func (t *Tagged) NothingToShow(rows int) error {
 	case rows > 0 && len(t.faults) > 0:
 		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged, and %s; the first: %v", files,
 			words.Plural(rows, "row", "rows"), words.Plural(len(t.faults), "line is no row", "lines are no rows"), t.faults[0])}
+	case rows > 0 && t.people != "":
+		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; the column %q holds people's labels, which are compared "+
+			"with a model's: erreval meta labels TAGGED --gold %s", files, words.Plural(rows, "row", "rows"),
+			dataset.ColumnLabels, words.Quote(t.people))}
 	case rows > 0:
 		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT",
 			files, words.Plural(rows, "row", "rows"), t.files[0])}

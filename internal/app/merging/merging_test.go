@@ -56,3 +56,17 @@ func TestMergeShards(t *testing.T) {
 		t.Error("a changed part is merged")
 	}
 }
+
+// TestAlike: two sheets of a workbook are two inputs.
+func TestAlike(t *testing.T) {
+	of := func(sheet string) *part {
+		record := runrecord.New("identify", nil)
+		record.Inputs, record.Sheet = []runrecord.Input{{File: "in.xlsx", SHA256: "0"}}, sheet
+		return &part{path: sheet + ".xlsx", record: record}
+	}
+	for sheet, same := range map[string]bool{"Unit 1": true, "Unit 2": false} {
+		if err := checkAlike(of("Unit 1"), of(sheet)); (err != nil) != same {
+			t.Errorf("Unit 1 and %s: %v", sheet, err)
+		}
+	}
+}

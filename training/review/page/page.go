@@ -178,7 +178,7 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 	case review.Refused(err):
 		loopback.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 	case err != nil:
-		loopback.Refuse(w, http.StatusInternalServerError, "not saved: "+err.Error())
+		loopback.Refuse(w, http.StatusInternalServerError, err.Error())
 	default:
 		loopback.Reply(w, struct{}{})
 	}

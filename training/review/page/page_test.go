@@ -429,7 +429,7 @@ func TestNotWritten(t *testing.T) {
 	if err := p.log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := ask(p, "POST", "/answer", vague, nil); code != 500 || !strings.Contains(body, "not saved: ") {
+	if code, body := ask(p, "POST", "/answer", vague, nil); code != 500 || !strings.Contains(body, "anna.jsonl") {
 		t.Errorf("%d %s", code, body)
 	}
 	if a, _, _ := p.Progress(); a != 0 {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
+)
+
+func refineRowsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "rows", Usage: "write the labelled rows, each with the labels that count now", ArgsUsage: "DIR",
+		Description: `Of a row that was labelled more than once the last word counts. To see how right a model is by them:
+   erreval refine rows work -o labelled.jsonl
+   erreval meta labels tagged.jsonl --gold labelled.jsonl`,
+		Flags: []cli.Flag{rowsOutFlag(), overwriteFlag()},
+		Action: func(ctx *cli.Context) (err error) {
+			w, err := openWorkspace(ctx)
+			if err != nil {
+				return err
+			}
+			path := ctx.String("output")
+			if path == "" || path == run.Stdio {
+				return exit.Usagef("no output; give -o OUT")
+			}
+			out, err := dataset.Create(path, ctx.Bool("overwrite"))
+			if err != nil {
+				return err
+			}
+			if format, known := dataset.FormatOf(path); known {
+				out.Format = format
+			}
+			err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return out.Write(row) }),
+				w.EachRandom(out.Write))
+			if err != nil {
+				return errors.Join(err, out.Abort())
+			}
+			if err := out.Commit(); err != nil || e.Quiet {
+				return err
+			}
+			_, err = fmt.Fprintf(run.Guard(e.Err), "erreval: %s in %s\n", words.Plural(out.Rows(), "row", "rows"), path)
+			return err
+		},
+	}
+}
