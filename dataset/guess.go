@@ -233,9 +233,9 @@ func (r *Reader) noTextNote() string {
 			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): leave it empty "+
 				"where there is none", words.Plural(no.rows, "row has", "rows have"), no.text, f, no.place))
 		}
-		if of := r.options[f]; of.rows > 0 {
-			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): if that stands for "+
-				"an option, put its text there, or name a column that has it with %s%[3]s=COLUMN",
+		if of := r.options[f]; of.rows > 1 { // one may be a word of the passage, as "A"
+			notes = append(notes, fmt.Sprintf("%s %q or the like in %s, which is read as a text (first in %s): if that stands "+
+				"for an option, put its text there, or name a column that has it with %s%[3]s=COLUMN",
 				words.Plural(of.rows, "row has", "rows have"), of.text, f, of.place, r.opt.mapOption()))
 		}
 	}

@@ -58,11 +58,11 @@ type Pairs struct {
 	Same      []bool        // by row of B: the texts are the same
 	Both      int           // pairs
 	By        []string      // what pairs them: columns or fields; "id" for ids
-	InOrder   int           // pairs of rows that share By with others: the first with the first, the second with the second …
+	InOrder   int           // pairs of rows that share By with others: the first with the first, and so on
 	FewIDs    bool          // By is not "id" because hardly any id is in both files
 	Mixed     bool          // By is not "id" because many of its pairs would be Other
-	Other     int           // pairs of rows on other inputs, as far as the group field says, or of systems that are in both files
-	Systems   []SystemPairs // of systems with other names, the most first; nil where either file has one
+	Other     int           // pairs of rows on other inputs, as far as the group field says, or others by isOther
+	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
 	Would     []string      // columns that would pair almost all rows, where By alone does not; nil if there are none
 	WouldBoth int           // pairs by Would

@@ -89,7 +89,8 @@ type LabelDiff struct {
 	GainedIDs  []string `json:"gained_ids"` // the first, as B has them, in its order
 	LostIDs    []string `json:"lost_ids"`
 
-	judgedOnce bool // a compared row was judged for it in one of the files alone
+	judgedOnce bool   // a compared row was judged for it in one of the files alone
+	unsure     string // why the difference is no evidence, whatever its p; see Contrast.Unknown
 }
 
 type diffRow struct {
@@ -361,21 +362,6 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d.eachLabel(c.computeShares)
 	d.correct()
 	return d, nil
-}
-
-// correct corrects the p-values for the error types that a row has; the others are no tests.
-func (d *Diff) correct() {
-	var found []*LabelDiff
-	var p []float64
-	d.eachLabel(func(place int, l *LabelDiff) {
-		if l.PHolm = l.P; place > 0 && l.A.Rows+l.B.Rows > 0 {
-			found, p = append(found, l), append(p, float64(l.P))
-		}
-	})
-	for k, corrected := range stats.Holm(p) {
-		found[k].PHolm = Number(corrected)
-	}
-	d.tested = len(found)
 }
 
 // computeShares computes the shares of rows without error (0), or with an error type, and their difference.

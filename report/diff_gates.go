@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,26 +18,47 @@ const (
 
 // CheckGates decides limits (--fail-on). noError is the label of rows without an error.
 func (d *Diff) CheckGates(limits []gate.Gate, noError string) []gate.Result {
-	asked := map[string]bool{}
-	for _, l := range limits {
-		if what, label, _ := strings.Cut(l.Subject, ":"); what == Grown || what == Shrunk {
-			asked[label] = true
-		}
-	}
-	d.Gates = gate.CheckAll(limits, d.counts(noError, asked))
+	d.Gates = gate.CheckAll(limits, d.counts(noError, labelsAsked(limits)))
 	return d.Gates
 }
 
+// correct corrects the p-values for the error types that a row has; the others are no tests.
+func (d *Diff) correct() {
+	var found []*LabelDiff
+	var p []float64
+	d.eachLabel(func(place int, l *LabelDiff) {
+		if l.PHolm = l.P; place > 0 && l.A.Rows+l.B.Rows > 0 {
+			found, p = append(found, l), append(p, float64(l.P))
+		}
+	})
+	for k, corrected := range stats.Holm(p) {
+		found[k].PHolm = Number(corrected)
+	}
+	d.tested = len(found)
+}
+
+// IsGrowth tells whether a limit is on what is Grown or Shrunk.
+func IsGrowth(l gate.Gate) bool {
+	what, _, _ := strings.Cut(l.Subject, ":")
+	return what == Grown || what == Shrunk
+}
+
+// labelsAsked are the labels of limits on growth; "" is that of all.
+func labelsAsked(limits []gate.Gate) map[string]bool {
+	asked := map[string]bool{}
+	for _, l := range limits {
+		if _, label, _ := strings.Cut(l.Subject, ":"); IsGrowth(l) {
+			asked[label] = true
+		}
+	}
+	return asked
+}
+
 // counts are the compared rows of B with each label, and what changed. Rows, Untagged and Rejected are of all of B.
-// Tests of single labels are corrected for the labels that are asked for.
 func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 	c := gate.Counts{Rows: d.B.Rows, Tagged: d.Compared, Untagged: d.B.untagged, Rejected: d.B.Rejected + d.B.LeftOut,
 		NoError: noError, RejectedUnknown: d.unrecorded, WithoutError: d.cleanB, Unit: "compared rows",
 		Labels: map[string]int{}, NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
-	d.addNamed(&c, "", "error types", d.Labels)
-	d.addAny(&c)
-	var tested []LabelDiff
-	var p []float64
 	d.eachLabel(func(place int, l *LabelDiff) {
 		name := l.Label
 		if place == 0 {
@@ -50,22 +72,45 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 		if place == 0 {
 			c.Labels[Rise+":"+gate.Any] = l.Lost - l.Gained
 		}
-		if asked[name] {
-			tested, p = append(tested, *l), append(p, float64(l.P))
-			tested[len(tested)-1].Label = name
-		}
 	})
+	of := growth{d.WithoutError, d.Labels, &d.Interval, d.Compared, d.Thresholds}
+	of.addTo(&c, asked)
+	return c
+}
+
+// growth is what changed from a file to another one, for the limits on Grown and Shrunk.
+type growth struct {
+	withoutError LabelDiff
+	labels       []LabelDiff
+	interval     *Interval
+	rows         int // compared
+	thresholds   []Thresholds
+}
+
+// addTo counts what is Grown and Shrunk, and whether each of the labels is that are asked for: tests of these are
+// corrected for their number.
+func (g *growth) addTo(c *gate.Counts, asked map[string]bool) {
+	g.addNamed(c, "", "error types", g.labels)
+	g.addAny(c)
+	var tested []LabelDiff
+	var p []float64
+	none := g.withoutError
+	none.Label = c.NoError
+	for _, l := range append([]LabelDiff{none}, g.labels...) {
+		if asked[l.Label] {
+			tested, p = append(tested, l), append(p, float64(l.P))
+		}
+	}
 	for i, corrected := range stats.Holm(p) {
 		tested[i].PHolm = Number(corrected)
-		d.addNamed(&c, ":"+tested[i].Label, "error type", tested[i:i+1])
+		g.addNamed(c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
-	if of := d.Thresholds; len(of) == 2 && of[0].text != "" && of[1].text != "" && doDiffer(of) {
+	if of := g.thresholds; len(of) == 2 && of[0].text != "" && of[1].text != "" && doDiffer(of) {
 		for subject, named := range c.Named {
 			named.Few = "the thresholds differ"
 			c.Named[subject] = named
 		}
 	}
-	return c
 }
 
 // anyError stands in Grown and Shrunk for the rows with an error.
@@ -73,26 +118,27 @@ const anyError = "rows with any error"
 
 // addAny counts the rows with an error among what is Grown or Shrunk where they surely are, and none of the error types
 // by itself is: a fall may be spread over several of them.
-func (d *Diff) addAny(c *gate.Counts) {
-	l := &d.WithoutError
+func (g *growth) addAny(c *gate.Counts) {
+	l := &g.withoutError
 	what := Grown // fewer rows without error
 	if l.Difference > 0 {
 		what = Shrunk
 	}
 	named := c.Named[what]
-	sure := float64(l.P) < 1-stats.Level
-	if sure && len(named.Names) == 0 {
+	switch sure := float64(l.P) < 1-stats.Level; {
+	case sure && l.unsure != "":
+		named.Few = l.unsure
+	case sure && len(named.Names) == 0:
 		named.Names = []string{anyError}
-	}
-	if !sure && l.Difference.Defined() && l.Difference != 0 {
-		named.Few = d.Interval.few(d.Compared)
+	case !sure && l.Difference.Defined() && l.Difference != 0:
+		named.Few = g.interval.few(g.rows)
 	}
 	c.Named[what] = named
 }
 
 // addNamed counts which of labels are Grown and Shrunk, by their p-values after Holm's correction. That is not known of
 // a label for which no compared row was judged in both files; of several labels, one that neither file has is left out.
-func (d *Diff) addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
+func (g *growth) addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff) {
 	grown, notJudged := gate.Named{Of: len(labels), Unit: unit}, 0
 	for _, l := range labels {
 		if l.NotJudged > 0 {
@@ -103,15 +149,17 @@ func (d *Diff) addNamed(c *gate.Counts, suffix, unit string, labels []LabelDiff)
 	}
 	shrunk := grown
 	for _, l := range labels {
+		of := &grown
+		if l.Difference < 0 {
+			of = &shrunk
+		}
 		switch sure := float64(l.PHolm) < 1-stats.Level; {
-		case sure && l.Difference > 0:
-			grown.Names = append(grown.Names, l.Label)
-		case sure && l.Difference < 0:
-			shrunk.Names = append(shrunk.Names, l.Label)
-		case l.Difference > 0:
-			grown.Few = d.Interval.few(d.Compared)
-		case l.Difference < 0:
-			shrunk.Few = d.Interval.few(d.Compared)
+		case sure && l.unsure != "":
+			of.Few = l.unsure
+		case sure:
+			of.Names = append(of.Names, l.Label)
+		case l.Difference.Defined() && l.Difference != 0:
+			of.Few = cmp.Or(of.Few, g.interval.few(g.rows))
 		}
 	}
 	c.Named[Grown+suffix], c.Named[Shrunk+suffix] = grown, shrunk

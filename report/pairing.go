@@ -72,9 +72,10 @@ func (p *Pairing) Fact() string {
 // Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.
 func (p *Pairing) Notes(a, b string) (notes []string) {
 	if p.isMixed() {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs are of different rows (by their inputs, systems, or texts that another id has), "+
-			"and say little of what changed: are the ids numbers of lines? Name other columns with --id COLUMN,COLUMN, or compare the files with erreval stats %s %s "+
-			"--by file", p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
+		notes = append(notes, fmt.Sprintf("%d of %d pairs are of different rows (by their inputs, systems, or texts that "+
+			"another id has), and say little of what changed: are the ids numbers of lines? Name other columns with "+
+			"--id COLUMN,COLUMN, or compare the files with erreval stats %s %s --by file",
+			p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
 	}
 	if len(p.Systems) > 0 {
 		notes = append(notes, p.systemsText(a))
@@ -104,8 +105,8 @@ func (p *Pairing) systemsText(a string) string {
 	if more := len(p.Systems) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("pairs are of systems with other names, A's with B's: %s; to compare one system of A alone: erreval show "+
-		"%s --where %s=NAME -o ONE", strings.Join(parts, ", "), words.Quote(a), words.Quote(p.column))
+	return fmt.Sprintf("pairs are of systems with other names, A's with B's: %s; to compare one system of A alone: "+
+		"erreval show %s --where %s=NAME -o ONE", strings.Join(parts, ", "), words.Quote(a), words.Quote(p.column))
 }
 
 func (p *Pairing) advice() string {
@@ -116,5 +117,6 @@ func (p *Pairing) advice() string {
 		return "the other file has no such rows, or names them otherwise: then --id COLUMN names what pairs them"
 	}
 	return "no column that both files have would pair them: give rows of the same input the same value in a column, " +
-		"and name it with --id COLUMN; of rows on other inputs, erreval stats A B --by file compares the shares"
+		"and name it with --id COLUMN; of rows on other inputs, erreval stats A B --by file compares the shares, " +
+		"with --fail-on grown too"
 }

@@ -161,7 +161,7 @@ func TestDiffOfWitness(t *testing.T) {
 			t.Errorf("%s: [%.4f, %.4f], p %v, want %.4f, p %v", l.Label, l.Low, l.High, l.P, want.Interval[k], want.P[k])
 		}
 	})
-	// Holm by hand: the smallest p of the two error types that a row has twice; rows without error are a question of their own.
+	// Holm by hand: the smallest p of the two error types that a row has twice; rows without error by themselves.
 	least := slices.MinFunc(d.Labels, func(a, b LabelDiff) int { return cmp.Compare(a.P, b.P) })
 	if !near(least.PHolm, min(1, 2*float64(least.P)), 1e-12) || d.WithoutError.PHolm != d.WithoutError.P {
 		t.Errorf("%+v", d)

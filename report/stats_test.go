@@ -355,7 +355,8 @@ func TestRefusedRows(t *testing.T) {
 func TestFewRefusedRows(t *testing.T) {
 	const tagged = `"diagnosis":{"labels":[%q],"model":"m@1","taxonomy":"question-generation@1.1"}`
 	for errors, want := range map[int]string{
-		14: "b has most rows without error, 100 % (95.9 to 100.0), not surely more than a, as 8 of 100 rows of b are untagged",
+		14: "b has most rows without error, 100 % (95.9 to 100.0), not surely more than a, as 8 of 100 rows of b " +
+			"are untagged",
 		40: "b has most rows without error, 100 % (95.9 to 100.0), surely more than a",
 	} {
 		var lines []string

@@ -168,8 +168,8 @@ func (t *Tagged) NothingToShow(rows int) error {
 		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged, and %s; the first: %v", files,
 			words.Plural(rows, "row", "rows"), words.Plural(len(t.faults), "line is no row", "lines are no rows"), t.faults[0])}
 	case rows > 0 && t.people != "":
-		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; the column %q holds people's labels, which are compared "+
-			"with a model's: erreval meta labels TAGGED --gold %s", files, words.Plural(rows, "row", "rows"),
+		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; the column %q holds people's labels, which are "+
+			"compared with a model's: erreval meta labels TAGGED --gold %s", files, words.Plural(rows, "row", "rows"),
 			dataset.ColumnLabels, words.Quote(t.people))}
 	case rows > 0:
 		return &UntaggedError{fmt.Sprintf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT",

@@ -100,8 +100,19 @@ func runDiff(ctx *cli.Context, e *env) error {
 	return errors.Join(look.printRows(e, d), missed)
 }
 
-// readDiffLimits reads --fail-on for labels: names and codes of the taxonomy, and how shares may change.
+// readDiffLimits reads --fail-on of diff for labels.
 func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
+	limits, err := readChangeLimits(ctx, t)
+	for _, l := range limits {
+		if l.Subject == gate.Truncated {
+			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
+		}
+	}
+	return limits, err
+}
+
+// readChangeLimits reads --fail-on: names and codes of the taxonomy, and how shares may change.
+func readChangeLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
 	given := slices.Clone(ctx.StringSlice("fail-on"))
 	for i, text := range given {
 		change, _, _ := strings.Cut(text, ":")
@@ -115,9 +126,6 @@ func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 			"shrunk:LABEL and rise:LABEL>2%%", err)
 	}
 	for _, l := range limits {
-		if l.Subject == gate.Truncated {
-			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
-		}
 		of, _, one := strings.Cut(l.Subject, ":")
 		if l.Share && (of == report.Grown || of == report.Shrunk) {
 			return nil, exit.Usagef("--fail-on %q: %s counts error types, not rows: give a number, as in %[2]s>0, or limit "+

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
@@ -22,6 +24,9 @@ const statsDescription = `How many rows have each error, of the rows that identi
 Systems side by side: by the column "system" if there is one, by another column, or by file:
    erreval stats tagged.jsonl --by model
    erreval stats small.jsonl large.jsonl --by file
+
+What is surely more frequent than yesterday, where today has other inputs (of the same, see diff), ends with code 6:
+   erreval stats yesterday.jsonl tagged.jsonl --by file --fail-on "grown>0"
 
 The test of every pair of systems, corrected for their number:
    erreval stats tagged.jsonl --by model --tests --json
@@ -45,7 +50,7 @@ func statsCommand(e *env) *cli.Command {
 				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
 			&cli.BoolFlag{Name: "tests", Usage: "test every pair of systems in each column, paired where they share inputs"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
-			failOnFlag("of each system by itself: "), overwriteFlag()),
+			failOnFlag("of each system by itself, grown of two files with --by file: "), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
 	}
 }
@@ -57,7 +62,7 @@ func runStats(ctx *cli.Context, e *env) error {
 	}
 	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
 		Group: readGroup(ctx, look.Taxonomy), Tests: ctx.Bool("tests")}
-	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
+	gates, err := readStatsLimits(ctx, look)
 	if len(gates) > 0 || err != nil {
 		err = cmp.Or(checkTypes(look.Taxonomy), err)
 	}
@@ -75,6 +80,21 @@ func runStats(ctx *cli.Context, e *env) error {
 	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
 	missed := e.MissedGates(s.CheckGates(gates, look.Taxonomy.NoError()))
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), missed)
+}
+
+// readStatsLimits reads --fail-on of stats.
+func readStatsLimits(ctx *cli.Context, look *lookOptions) ([]gate.Gate, error) {
+	limits, err := readChangeLimits(ctx, look.Taxonomy)
+	for _, l := range limits {
+		switch {
+		case strings.HasPrefix(l.Subject, report.Rise+":"):
+			return nil, exit.Usagef("--fail-on %q counts pairs of rows, as erreval diff has them", l.Text)
+		case report.IsGrowth(l) && (len(look.paths) != 2 || ctx.String("by") != report.ByFile):
+			return nil, exit.Usagef("--fail-on %q is about the second of two files against the first: give both, and --by file",
+				l.Text)
+		}
+	}
+	return limits, err
 }
 
 // count counts the rows of the files, with the issues of what discover wrote.

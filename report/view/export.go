@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"strconv"
 	"strings"
@@ -91,7 +90,7 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 	}
 	return func(n int, e *entry) error {
 		s := x.summary(n, e)
-		row, err := dataset.RowOf(json.RawMessage(e.record))
+		row, err := dataset.RowOf(e.record)
 		if err != nil {
 			return err
 		}

@@ -99,7 +99,8 @@ func TestExport(t *testing.T) {
 	code, got, _ = post(t, h, "/view/export",
 		`{"format":"csv","sort":{"key":"id","descending":true},"filter":{"facets":{"run":{"any":["twins.jsonl"]}}}}`)
 	rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
-	if code != 200 || err != nil || len(rows) != 10 || strings.Join(rows[0][:6], " ") != "run id question answer passage system" {
+	if code != 200 || err != nil || len(rows) != 10 ||
+		strings.Join(rows[0][:6], " ") != "run id question answer passage system" {
 		t.Fatalf("%d %v %s", code, err, got)
 	}
 	line := strings.Join(rows[len(rows)-1], "|")

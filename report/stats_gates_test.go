@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/internal/gate"
+)
+
+// TestGrownOfFiles: limits on growth are about the second of two files on other inputs, whichever is the better one, and
+// cannot be decided where rows that were not tagged may turn it, or there are few passages.
+func TestGrownOfFiles(t *testing.T) {
+	file := func(name string, rows, vague, untagged int) (lines []string) {
+		for k := range rows {
+			diagnosis := `{"labels":["No Error"]}`
+			switch {
+			case k < vague:
+				diagnosis = `{"labels":["Vague"]}`
+			case k >= rows-untagged:
+				diagnosis = `{"status":"untagged","reason":"refused"}`
+			}
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","passage":"%[1]s %[3]d","answer":"x","question":"q","diagnosis":%[4]s}`,
+				name, k, k/2, diagnosis))
+		}
+		return lines
+	}
+	var limits []gate.Gate
+	for _, subject := range []string{Grown, Shrunk, Grown + ":Vague", Shrunk + ":No Error", Grown + ":Off Topic"} {
+		limits = append(limits, gate.Gate{Text: subject + ">0", Subject: subject, Op: ">"})
+	}
+	limits = append(limits, gate.Gate{Text: "any>90%", Subject: gate.Any, Op: ">", Share: true, Limit: 0.9})
+	few, many := file("old", 100, 10, 0), file("new", 100, 40, 0)
+	for name, c := range map[string]struct {
+		a, b   []string
+		missed string // limits
+		reason string // in the first one's
+	}{
+		"more":        {few, many, "grown>0 grown:Vague>0 shrunk:No Error>0", "grown: 1 of 10 error types: Vague"},
+		"less":        {many, few, "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
+		"as many":     {few, file("new", 100, 12, 0), "", "grown: 0 of 10 error types; fails if > 0"},
+		"few rows":    {few, file("new", 6, 3, 0), "grown>0 grown:Vague>0 shrunk:No Error>0", ""},
+		"no rows":     {few, nil, "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0 grown:Off Topic>0", "no tagged rows"},
+		"less tagged": {few, file("new", 100, 0, 8), "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
+	} {
+		tax, read := readLines(t, c.a...)
+		tally := NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
+		if err := tally.ReadRows(t.Context(), "a", read); err != nil {
+			t.Fatal(err)
+		}
+		_, read = readLines(t, c.b...)
+		if err := tally.ReadRows(t.Context(), "b", read); err != nil {
+			t.Fatal(err)
+		}
+		s, err := tally.ComputeStats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var missed []string
+		results := s.CheckGates(limits, "No Error")
+		for _, r := range results {
+			if r.Missed {
+				missed = append(missed, r.Gate)
+			}
+		}
+		if got := strings.Join(missed, " "); got != c.missed || !strings.Contains(results[0].Reason, c.reason) {
+			t.Errorf("%s: %s missed, want %s; %+v", name, got, c.missed, results)
+		}
+	}
+}
