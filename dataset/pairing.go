@@ -64,6 +64,7 @@ type Pairs struct {
 	Other     int           // pairs of rows on other inputs, as far as the group field says, or others by isOther
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
+	Named     int           // systems that the rows of a file name, of the file with more
 	Would     []string      // columns that would pair almost all rows, where By alone does not; nil if there are none
 	WouldBoth int           // pairs by Would
 }
@@ -144,6 +145,7 @@ func (p *Pairing) Match() *Pairs {
 		pairs.By[i] = p.column
 	}
 	pairs.Systems, pairs.Column = p.systemPairs(pairs), p.column
+	pairs.Named = max(len(p.named(p.sides[0].system)), len(p.named(p.sides[1].system)))
 	if rows := max(p.sides[0].rows, p.sides[1].rows); !isMost(pairs.Both-pairs.InOrder, rows) {
 		pairs.Would, pairs.WouldBoth = p.wouldPair(pairs.Both - pairs.InOrder)
 	}

@@ -43,7 +43,9 @@ type Diff struct {
 
 	untagged int // of Both, in A or in B
 	tested   int // error types whose p-values are corrected together
-	cleanB   int // compared rows without error in B
+	// some row has probabilities, of which thresholds chose
+	decided bool
+	cleanB  int // compared rows without error in B
 	// see DiffOptions
 	unrecorded bool
 	limit      int // see DiffOptions
@@ -121,7 +123,6 @@ type Comparison struct {
 	diff    Diff
 	pairing *dataset.Pairing
 	rows    [2][]sideRow // of A and B
-	decided bool         // some row has probabilities, of which thresholds chose
 	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
 }
 
@@ -207,7 +208,7 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]finding, error) 
 	if len(d.Labels) == 0 && c.options.Taxonomy.NoError() != "" {
 		s.unlabelled++
 	}
-	c.decided = c.decided || len(d.Probabilities) > 0
+	c.diff.decided = c.diff.decided || len(d.Probabilities) > 0
 	return c.scheme.errorsOf(d)
 }
 
@@ -353,7 +354,7 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(),
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
-	if text := differingThresholds(c.options.Thresholds); text != "" && (c.decided || isAnyKnown(d.Thresholds)) {
+	if text := differingThresholds(c.options.Thresholds); text != "" && (d.decided || isAnyKnown(d.Thresholds)) {
 		d.warnings = append(d.warnings, FileWarning{Notes: []string{text}})
 	}
 	if d.Compared == 0 {

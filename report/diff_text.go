@@ -11,7 +11,7 @@ import (
 // Report puts the figures into words and tables.
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.otherModel(), d.A.describe("A"), d.B.describe("B"),
+	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.Pairing.pooled(), d.otherModel(), d.A.describe("A"), d.B.describe("B"),
 		[]string{d.describe()})
 	if few := d.Interval.few(d.Compared); few != "" {
 		r.Facts = append(r.Facts, few)
@@ -21,6 +21,9 @@ func (d *Diff) Report() *Report {
 		r.Method[0] = "model " + joinModels(d.B.Models) + ", " + r.Method[0]
 	}
 	r.addThresholds(d.Thresholds)
+	if d.decided && !isAnyKnown(d.Thresholds) {
+		r.Facts = append(r.Facts, differingThresholds(d.Thresholds))
+	}
 	changes, examples := d.tables()
 	shares := Section{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}
 	shares.Notes = d.notes()

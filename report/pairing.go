@@ -27,6 +27,7 @@ type Pairing struct {
 	Systems []dataset.SystemPairs `json:"other_systems,omitempty"`
 
 	column    string // that names systems
+	named     int    // of these
 	wouldBoth int    // pairs by Would
 }
 
@@ -37,7 +38,7 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 	}
 	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other,
 		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
-		Systems: p.Systems, column: p.Column, wouldBoth: p.WouldBoth}
+		Systems: p.Systems, column: p.Column, named: p.Named, wouldBoth: p.WouldBoth}
 }
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner, or have one on another input.
@@ -67,6 +68,14 @@ func (p *Pairing) Fact() string {
 		text += "; " + p.advice()
 	}
 	return text
+}
+
+// pooled says that several systems count together; nil where there is one, or each by itself is asked for.
+func (p *Pairing) pooled() []string {
+	if p.named < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one", p.named, p.column)}
 }
 
 // Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.

@@ -66,8 +66,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // Where a handler leaves a body unread, so many bytes of it are read before the reply, and so long.
 const (
-	mostUnread = 4 << 20
-	readOnTime = 2 * time.Second
+	mostUnread = 256 << 20
+	readOnTime = 10 * time.Second
 )
 
 // readOn reads what next leaves of a body, within bounds: a client that sends everything before it reads sees the reply
