@@ -253,7 +253,7 @@ func (l *load) await(rows int64) {
 // TestServeHostile: while clients send headers that do not end, bodies without end and nothing at all, one that asks is
 // answered, and memory stays below mostMemory.
 func TestServeHostile(t *testing.T) {
-	slow, connections, size, long := 50, 200, int64(200<<20), 1
+	slow, connections, size, long := 50, 200, int64(400<<20), 1
 	if *allAttacks {
 		slow, connections, size, long = 1000, 10_000, 1<<30, 10
 	}
@@ -296,7 +296,7 @@ func TestServeHostile(t *testing.T) {
 	for name, length := range map[string]int64{"said before": size, "unsaid": -1} {
 		code, sent := sendEndless(t, s, length, size)
 		t.Logf("%d MB, their number %s: %s after %d MB", size>>20, name, code, sent>>20)
-		if sent > 80<<20 { // 64 MiB and what the sockets hold
+		if sent > 340<<20 { // 64 MiB, what is read on so that the client sees the reply, and what the sockets hold
 			t.Errorf("the server took %d MB of it", sent>>20)
 		}
 		answered("after a large body")
