@@ -353,6 +353,8 @@ type Pairs struct {
 	Paired   int             `json:"paired"`  // pairs, whatever the filter says
 	AloneA   int             `json:"alone_a"` // rows of A without a partner, whatever the filter says
 	AloneB   int             `json:"alone_b"`
+	MissedA  int             `json:"missed_a"` // of AloneA, those of groups in which B has rows; 0 of runs
+	MissedB  int             `json:"missed_b"`
 	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below
 	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or as Value and Only say
 	Groups   int             `json:"groups"`   // of the pairs that are not unknown; a pair is of its first row's group

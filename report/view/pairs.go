@@ -31,6 +31,26 @@ func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
 	return pairs
 }
 
+// missed counts the rows of each side without a partner that are of groups in which the other side has rows.
+func missed(a, b []int, pairs [][2]int, groups []int32) (ofA, ofB int) {
+	var counts, paired [2]map[int32]int
+	for side, rows := range [][]int{a, b} {
+		counts[side], paired[side] = map[int32]int{}, map[int32]int{}
+		for _, n := range rows {
+			counts[side][groups[n]]++
+		}
+		for _, p := range pairs {
+			paired[side][groups[p[side]]]++
+		}
+	}
+	for g, n := range counts[0] {
+		if m := counts[1][g]; m > 0 {
+			ofA, ofB = ofA+n-paired[0][g], ofB+m-paired[1][g]
+		}
+	}
+	return ofA, ofB
+}
+
 // aloneKeys are keys in which a row that is alone in its group on its side has that of one alone there on the other
 // side, whatever rows others have there.
 func aloneKeys(a, b []int, keys, groups []int32) []int32 {
@@ -128,9 +148,9 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	if err != nil {
 		return nil, err
 	}
+	var groups []int32 // of systems
 	if q.A.Facet == facetSystem {
-		groups, err := x.groups(ctx)
-		if err != nil {
+		if groups, err = x.groups(ctx); err != nil {
 			return nil, err
 		}
 		keys = aloneKeys(a, b, keys, groups)
@@ -145,6 +165,9 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	pairs := pairRows(a, b, keys)
 	out := &Pairs{Paired: len(pairs), AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},
 		Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
+	if groups != nil {
+		out.MissedA, out.MissedB = missed(a, b, pairs, groups)
+	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.rows[p[0]] && !chosen.rows[p[1]] })
 	out.Pairs = len(pairs)
 	changed, err := x.countPairs(ctx, facet, &q, pairs, out)

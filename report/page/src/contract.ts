@@ -240,6 +240,8 @@ export interface Pairs {
   paired: number;
   alone_a: number;
   alone_b: number;
+  missed_a: number;
+  missed_b: number;
   unknown: number;
   changed: number;
   groups: number;

@@ -168,10 +168,8 @@ export class LocalSource implements Source {
     const facet = this.facet(q.facet);
     const a = this.side(q.a);
     const b = this.side(q.b);
-    if (q.a.facet !== q.b.facet) throw new Error(`${q.a.facet} and ${q.b.facet} cannot be compared: take two runs, or two systems`);
-    if (q.a.value === q.b.value) throw new Error(`"${q.a.value}" cannot be compared with itself`);
-    const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
-    if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
+    if (q.a.facet !== q.b.facet || q.a.value === q.b.value) throw new Error("compare two runs, or two systems");
+    const wanted = q.value ? this.place(facet, q.value) : -1;
     const { id, input, group, pair } = this.data.rows;
     const inA = counted(a, group);
     const inB = counted(b, group);
@@ -203,6 +201,8 @@ export class LocalSource implements Source {
     }
     all.sort(([x], [y]) => x - y);
     const aloneB = b.length - all.length;
+    const paired = new Set(all.flat());
+    const missed = (rows: number[], other: Map<number, number>) => (q.a.facet === "run" ? 0 : rows.filter((r) => !paired.has(r) && other.has(group[r]!)).length);
     const chosen = this.flags(q.filter);
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
     const places = this.places(facet);
@@ -274,6 +274,8 @@ export class LocalSource implements Source {
       paired: all.length,
       alone_a: aloneA,
       alone_b: aloneB,
+      missed_a: missed(a, inB),
+      missed_b: missed(b, inA),
       unknown,
       changed: changed.length,
       groups: base.groups,
@@ -286,7 +288,7 @@ export class LocalSource implements Source {
 
   async outputs(q: OutputsQuery): Promise<Outputs> {
     await this.loadRecords();
-    if (q.by !== "run" && q.by !== "system") throw new Error(`columns of outputs are runs or systems, not values of ${q.by}`);
+    if (q.by !== "run" && q.by !== "system") throw new Error("columns of outputs are runs or systems");
     const own = q.filter.facets?.[q.by];
     const shown = this.flags(own ? { facets: { [q.by]: own } } : {});
     const chosen = this.flags(q.filter);
@@ -378,7 +380,7 @@ export class LocalSource implements Source {
   private columns(key: string | undefined): { names: string[]; columnOf: (r: number) => number | undefined } {
     if (!key) return { names: [""], columnOf: () => 0 };
     const by = this.facet(key);
-    if (by.multi) throw new Error(`${key} has several values a row: columns are made of facets with one`);
+    if (by.multi) throw new Error(`${key} has several values a row`);
     const places = this.places(by);
     return { names: by.values.map((v) => v.name), columnOf: (r) => places[r]![0] };
   }
@@ -417,7 +419,7 @@ export class LocalSource implements Source {
 
   private side(s: Side): number[] {
     const f = this.facet(s.facet);
-    if (f.key !== "run" && f.key !== "system") throw new Error(`sides are runs or systems, not values of ${f.key}`);
+    if (f.key !== "run" && f.key !== "system") throw new Error("sides are runs or systems");
     const place = this.place(f, s.value);
     const places = this.places(f);
     const rows: number[] = [];
@@ -564,7 +566,7 @@ export class LocalSource implements Source {
       return (r) => numbers[r];
     }
     const f = this.facets.get(key);
-    if (!f) throw new Error(`rows cannot be sorted by "${key}": there is no such measure or facet`);
+    if (!f) throw new Error(`there is no measure or facet "${key}"`);
     const places = this.places(f);
     if (!f.multi) return (r) => places[r]![0];
     const counts = f.values.map((v) => v.role !== RoleNone && v.role !== RoleUnknown);

@@ -120,7 +120,7 @@ export const texts = {
     unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,
     unknownRows: (n: number, of: number, name: string, score: boolean) => `, as ${count(n)} of ${plural(of, "row", "rows")} of ${name} ${score ? "have no score" : "were not looked at"}`,
-    unpaired: ", as few rows share an input",
+    unpaired: ", as few rows pair up: see erreval stats",
     few: (names: string) => `; not compared: ${names}`,
     inRun: (run: string) => `Within ${run}: `,
     against: (next: string) => `, but of rows for the same input ${next} has more`,
@@ -229,7 +229,7 @@ export const texts = {
     sure: "How sure is this?",
     nothing: "No pair differs.",
     number: "Number",
-    few: "Under nine in ten rows have a partner: these pairs say little. `erreval stats` compares the means of inputs.",
+    few: "Too few rows have a partner. `erreval stats` compares the means of inputs.",
     how: "Runs pair by id, else by texts; systems by the group field, or by all inputs where one has several outputs in a group.",
   },
 

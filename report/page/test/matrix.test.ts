@@ -59,7 +59,7 @@ test("the rows without an error are a question of its own, of rows for the same 
     parts: { total: 80, columns: [column("a"), column("b")], values: [{ name: "No Error", cells: [cell(31), cell(23)] }, { name: "Vague", cells: [cell(9), cell(17)] }] } };
   const figures = { facet, by: { ...by, values: by.values.slice(0, 2) }, found, measures: [], scores: [] };
   // of 40 pairs a alone is right in 9, b alone in 1: Bonett and Price's p is 0.020; of rows taken as different it is above 0.05
-  const pairs = { pairs: 40, paired: 40, alone_a: 0, alone_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
+  const pairs = { pairs: 40, paired: 40, alone_a: 0, alone_b: 0, missed_a: 0, missed_b: 0, unknown: 0, changed: 10, groups: 40, squares: 40, measures: [], rows: [],
     values: [{ name: "No Error", both: 22, only_a: 9, only_b: 1, neither: 8, squares: 10, products: -8 },
       { name: "Vague", both: 8, only_a: 1, only_b: 9, neither: 22, squares: 10, products: 8 }] } as Pairs;
   const asked: unknown[] = [];
@@ -71,6 +71,10 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said(figures)).toMatch(/not surely more than b\.$/);
   expect(said({ ...figures, pairs: asMap! })).not.toContain("surely");
   expect(said({ ...figures, pairs: new Map([["b", { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) }]]) })).toContain("not surely"); // of 10 pairs
+  const some = { ...pairs, alone_a: 10, alone_b: 12 }; // for inputs of their own, or of which the other has more rows
+  expect(said({ ...figures, pairs: new Map([["b", some]]) })).not.toContain("surely");
+  expect(said({ ...figures, pairs: new Map([["b", { ...some, missed_a: 10, missed_b: 12 }]]) })).toContain("as few rows pair up");
+  expect(said({ ...figures, pairs: new Map([["b", { ...some, alone_a: 41, alone_b: 42 }]]) })).toContain("as few rows pair up");
   const marked = (pair: Pairs) => linesOf({ ...figures, pairs: new Map([["b", pair]]) }, headsOf(figures)).filter((l) => l.cells[1]!.best).map((l) => l.name);
   expect(marked(pair!)).toEqual(["a"]);
   expect(marked({ ...pair!, values: [pair!.values[0]!, { ...pair!.values[1]!, only_a: 9, only_b: 1, products: -8 }] })).toEqual([]); // the contrary of all rows

@@ -293,7 +293,10 @@ def pairs(q):
             rest.remove(match)
             both.append((r, match))
     both.sort(key=lambda p: p[0]["n"])
-    out = {"paired": len(both), "alone_a": len(a) - len(both), "alone_b": len(rest)}
+    missed = lambda rows, other, at: 0 if runs else sum(
+        r["group"] in {x["group"] for x in other} and r["n"] not in {p[at]["n"] for p in both} for r in rows)
+    out = {"paired": len(both), "alone_a": len(a) - len(both), "alone_b": len(rest),
+           "missed_a": missed(a, b, 0), "missed_b": missed(b, a, 1)}
     both = [p for p in both if chosen(p[0], q["filter"]) or chosen(p[1], q["filter"])]
     facet = FACETS[q["facet"]]["values"]
     unknown = {v["name"] for v in facet if v.get("role") == "unknown"}

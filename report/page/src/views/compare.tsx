@@ -142,12 +142,13 @@ function Settings({ a, b }: { a: string; b: string }) {
   return one === other ? null : <p class="note sample">{texts.compare.settings(one!, other!)}</p>;
 }
 
-/** Of the rows of the smaller of two systems; `stats` compares the means of inputs where fewer are paired. */
+/** Of the rows for inputs of both systems; `stats` compares the means of inputs where fewer are paired. */
 export const mostlyPaired = 0.9;
+const pairedFrom = 0.5; // of the rows of the smaller one, as report.pairedFrom
 
 /** Whether the pairs of two systems say what their rows do: those for inputs of which one has more rows are in none. */
-export function arePaired(pairs: Pairs): boolean {
-  return pairs.paired >= mostlyPaired * (pairs.paired + Math.min(pairs.alone_a, pairs.alone_b));
+export function arePaired({ paired, alone_a, alone_b, missed_a, missed_b }: Pairs): boolean {
+  return paired >= mostlyPaired * (paired + Math.min(missed_a, missed_b)) && paired >= pairedFrom * (paired + Math.min(alone_a, alone_b));
 }
 
 interface ValueLine extends PairValue {

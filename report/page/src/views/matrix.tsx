@@ -10,7 +10,7 @@ import { apartMeans, apartShares, holm, mean, pairedMeans, share, type Differenc
 import { texts } from "../texts";
 import { toneOf } from "../titles";
 import { DataTable, type Column } from "../ui";
-import { mostlyPaired, valueLines } from "./compare";
+import { arePaired, mostlyPaired, valueLines } from "./compare";
 
 /** What is said of all rows, and of those of each system. */
 export interface Both<T> {
@@ -137,7 +137,9 @@ function pairedIn(of: Figures, h: Head, i: number, best: Line, other: Line): Dif
   const m = pair?.measures.find((m) => m.key === h.key);
   const l = !pair ? undefined : h.value ? valueLines(pair, of.facet!).find((l) => l.name === h.value!.name)
     : m && { rows: m.pairs, difference: pairedMeans(numberSums(m.sum_b - m.sum_a, m.pairs, m)) };
-  if (!l?.difference || l.rows < mostlyPaired * Math.min(best.cells[i]!.sums!.rows, other.cells[i]!.sums!.rows)) return undefined;
+  if (!l?.difference || !arePaired(pair!)) return undefined;
+  const rows = Math.min(best.cells[i]!.sums!.rows, other.cells[i]!.sums!.rows) * pair!.paired / (pair!.paired + Math.min(pair!.alone_a, pair!.alone_b));
+  if (l.rows < mostlyPaired * rows) return undefined;
   return l.difference;
 }
 
