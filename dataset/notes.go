@@ -53,9 +53,13 @@ func (r *Reader) Notes() []string {
 			"reads here: each stands as its kind and a number in the text", r.file, r.otherParts))
 	}
 	if r.turnsLeftOut != "" {
+		how := ""
+		if !r.opt.inAddress() {
+			how = ", as with erreval show " + words.Quote(r.file) + " --where COLUMN=VALUE -o REST"
+		}
 		notes = append(notes, fmt.Sprintf("%s: turns behind the last one of the assistant are left out in %s, "+
-			"as in %s; where a call failed, an earlier turn is judged: leave such rows out", r.file,
-			words.Plural(r.cut, "conversation", "conversations"), r.turnsLeftOut))
+			"as in %s; where a call failed, an earlier turn is judged: leave such rows out%s", r.file,
+			words.Plural(r.cut, "conversation", "conversations"), r.turnsLeftOut, how))
 	}
 	return notes
 }

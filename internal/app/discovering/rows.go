@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/report"
 )
@@ -129,7 +131,18 @@ func (d *discovery) chooser() func(*dataset.Row) (bool, error) {
 
 // analyse fills in items: what is wrong with each chosen row.
 func (d *discovery) analyse(ctx context.Context) error {
+	empty := 0
+	defer func() {
+		if empty > 0 && d.analyst != nil {
+			d.Process.Warn("%s no text in %s, and a model may say that nothing is wrong with that; where calls failed, leave "+
+				"their rows out: --where COLUMN=VALUE", words.Plural(empty, "row has", "rows have"),
+				d.Rows.Taxonomy.Fields[0].Name)
+		}
+	}()
 	add := func(row *dataset.Row, f *issues.Finding) error {
+		if len(row.Values) > 0 && strings.TrimSpace(row.Values[0]) == "" {
+			empty++
+		}
 		item, err := d.item(row, f)
 		d.items = append(d.items, item)
 		d.step("analyse", len(d.items), 0)
