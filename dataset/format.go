@@ -145,6 +145,9 @@ func (f Format) String() string {
 
 func (f Format) is(names ...string) bool { return slices.Contains(names, cmp.Or(f.Name, JSONL)) }
 
+// IsEdited tells whether people change such files in other programs, as in Excel.
+func (f Format) IsEdited() bool { return f.is(CSV, TSV, XLSX) }
+
 // Plain tells whether the file is JSON Lines without compression, which can be written row by row.
 func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }
 

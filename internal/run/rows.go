@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -36,6 +38,17 @@ func (in *Rows) options() dataset.Options {
 // TakeRows takes the rows of a file, which read gives until io.EOF.
 type TakeRows func(ctx context.Context, file string, read func() (*dataset.Row, error)) error
 
+// noteMissing says of a tagged file that people may have changed in another program that it has no record.
+func (in *Rows) noteMissing(p *Process, file string, first *dataset.Row) {
+	_, tagged := first.Get(dataset.ColumnDiagnosis)
+	if !tagged || !in.Files.Format(file).IsEdited() || storage.IsURL(file) {
+		return
+	}
+	if _, err := runrecord.Read(file); errors.Is(err, fs.ErrNotExist) {
+		p.Note([]string{file + ": " + runrecord.Missing})
+	}
+}
+
 // Read opens a file ("-" is standard input) and hands its rows to take.
 func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows) error {
 	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
@@ -49,6 +62,9 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 	}
 	return take(ctx, file, func() (*dataset.Row, error) {
 		row, err := reader.Read()
+		if err == nil && !noted {
+			in.noteMissing(p, file, row)
+		}
 		if err == nil && !noted || errors.Is(err, io.EOF) {
 			noted = true
 			p.Note(reader.Notes())

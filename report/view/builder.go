@@ -240,7 +240,10 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for _, note := range s.said {
+	for _, note := range append(slices.Clip(s.said), s.missingNote()) {
+		if note == "" {
+			continue
+		}
 		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.name+": "+note)
 	}
 	if rejected.n > 0 {

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -140,33 +141,9 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	if err != nil {
 		return nil, err
 	}
-	keysOf := x.inputs
-	if q.A.Facet == facetRun {
-		keysOf = x.pairs
-	}
-	keys, err := keysOf(ctx)
+	pairs, out, err := x.pairSides(ctx, q.A.Facet, a, b)
 	if err != nil {
 		return nil, err
-	}
-	var groups []int32 // of systems
-	if q.A.Facet == facetSystem {
-		if groups, err = x.groups(ctx); err != nil {
-			return nil, err
-		}
-		keys = aloneKeys(a, b, keys, groups)
-		ids, err := x.ids(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, rows := range [][]int{a, b} { // whatever the order of the file
-			slices.SortStableFunc(rows, func(n, m int) int { return cmp.Compare(ids[n], ids[m]) })
-		}
-	}
-	pairs := pairRows(a, b, keys)
-	out := &Pairs{Paired: len(pairs), AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},
-		Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
-	if groups != nil {
-		out.MissedA, out.MissedB = missed(a, b, pairs, groups)
 	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.rows[p[0]] && !chosen.rows[p[1]] })
 	out.Pairs = len(pairs)
@@ -188,6 +165,33 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 		out.Rows = append(out.Rows, [2]RowSummary{all[i], all[i+1]})
 	}
 	return out, err
+}
+
+// pairSides pairs the rows of two sides of a facet, and counts those without a partner.
+func (x *Index) pairSides(ctx context.Context, facet string, a, b []int) (pairs [][2]int, out *Pairs, err error) {
+	out = &Pairs{Values: []PairValue{}, Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
+	if facet == facetRun {
+		keys, err := x.pairs(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		pairs = pairRows(a, b, keys)
+	} else {
+		keys, keysErr := x.inputs(ctx)
+		groups, groupsErr := x.groups(ctx)
+		ids, idsErr := x.ids(ctx)
+		if err := errors.Join(keysErr, groupsErr, idsErr); err != nil {
+			return nil, nil, err
+		}
+		keys = aloneKeys(a, b, keys, groups)
+		for _, rows := range [][]int{a, b} { // whatever the order of the file
+			slices.SortStableFunc(rows, func(n, m int) int { return cmp.Compare(ids[n], ids[m]) })
+		}
+		pairs = pairRows(a, b, keys)
+		out.MissedA, out.MissedB = missed(a, b, pairs, groups)
+	}
+	out.Paired, out.AloneA, out.AloneB = len(pairs), len(a)-len(pairs), len(b)-len(pairs)
+	return pairs, out, nil
 }
 
 // countPairs counts pairs by who has a value, and gives those that changed.

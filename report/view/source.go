@@ -174,6 +174,18 @@ func (s *source) textsNote() string {
 	return fmt.Sprintf("%v; without it no texts are shown, and intervals take each row for a group of its own", s.lacks)
 }
 
+// missingNote says of a tagged file that people may have changed in another program that it has no record, or "".
+func (s *source) missingNote() string {
+	if s.record != nil || s.first == nil {
+		return ""
+	}
+	format, _ := dataset.FormatOf(s.path)
+	if _, tagged := s.first.Get(dataset.ColumnDiagnosis); !tagged || !format.IsEdited() {
+		return ""
+	}
+	return runrecord.Missing
+}
+
 // idColumns are columns that are not offered as facets: those of ids, and of CLEAR's those that its issues stand in.
 func (s *source) idColumns(o *Options) []string {
 	if s.isZIP {
