@@ -60,8 +60,8 @@ type Pairs struct {
 	By        []string      // what pairs them: columns or fields; "id" for ids
 	InOrder   int           // pairs of rows that share By with others: the first with the first, and so on
 	FewIDs    bool          // By is not "id" because hardly any id is in both files
-	Mixed     bool          // By is not "id" because many of its pairs would be Other
-	Other     int           // pairs of rows on other inputs, as far as the group field says, or others by isOther
+	Mixed     bool          // By is not "id" because many of its pairs would be of other rows
+	Other     int           // pairs of rows on other inputs, as far as the group field says, or of other systems
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
 	Named     int           // systems that the rows of a file name, of the file with more
@@ -156,12 +156,12 @@ func (p *Pairing) pair() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
-	p.countOther(pairs)
-	mixed := !fewIDs && float64(pairs.Other) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
+	strange := p.countOther(pairs)
+	mixed := !fewIDs && float64(strange) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
 	if !p.byID && (!a.given || !b.given || fewIDs || mixed) {
 		best := pairs.Both
 		if mixed {
-			best -= pairs.Other
+			best -= strange
 		}
 		if !a.given || !b.given { // ids made of texts pair the rows alone that did not change
 			best = 0

@@ -6,48 +6,57 @@ import (
 	"strings"
 )
 
-// countOther counts the pairs whose rows have other inputs, or are others by their systems or texts (isOther).
-func (p *Pairing) countOther(pairs *Pairs) {
-	a, b, isOther := p.sides[0].groups, p.sides[1].groups, p.isOther()
+// countOther counts the pairs whose rows have other inputs or systems. all has besides those of moved texts.
+func (p *Pairing) countOther(pairs *Pairs) (all int) {
+	a, b, isOther, isMoved := p.sides[0].groups, p.sides[1].groups, p.isOther(), p.isMoved()
 	for j, i := range pairs.Of {
-		if i >= 0 && (a[i] != b[j] || isOther(i, j)) {
+		switch {
+		case i < 0:
+		case a[i] != b[j] || isOther(i, j):
 			pairs.Other++
+			all++
+		case isMoved(i, j):
+			all++
 		}
 	}
+	return all
 }
 
-// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner, or another one
-// (isOther): their key is no name of theirs, as the number of a line is none.
+// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner, or of another system,
+// or has a moved text: their key is no name of theirs, as the number of a line is none.
 func (p *Pairing) countStrange(pairs *Pairs) (n int) {
-	a, b, isOther := p.sides[0].groups, p.sides[1].groups, p.isOther()
+	a, b, isOther, isMoved := p.sides[0].groups, p.sides[1].groups, p.isOther(), p.isMoved()
 	has := map[uint64]bool{}
 	for _, group := range a {
 		has[group] = group != 0
 	}
 	for j, i := range pairs.Of {
-		if i >= 0 && (a[i] != b[j] && has[b[j]] || isOther(i, j)) {
+		if i >= 0 && (a[i] != b[j] && has[b[j]] || isOther(i, j) || isMoved(i, j)) {
 			n++
 		}
 	}
 	return n
 }
 
-// isOther tells whether rows i of A and j of B are of different systems of which one has rows in both files, or of
-// different texts of which another row of that system in A has B's.
+// isOther tells whether rows i of A and j of B are of different systems, of which one has rows in both files.
 func (p *Pairing) isOther() func(i, j int) bool {
-	a, b := &p.sides[0], &p.sides[1]
-	inA, inB, texts := p.named(a.system), p.named(b.system), map[uint64]bool{}
+	a, b := p.sides[0].system, p.sides[1].system
+	inA, inB := p.named(a), p.named(b)
+	return func(i, j int) bool {
+		one, other := a[i], b[j]
+		return one != other && p.called[one] != "" && p.called[other] != "" && (inB[one] || inA[other])
+	}
+}
+
+// isMoved tells whether rows i of A and j of B have different texts, and another row of A has B's: as where a row was
+// put in front, and ids are numbers. A system may also write what it wrote for another row.
+func (p *Pairing) isMoved() func(i, j int) bool {
+	a, b, texts := &p.sides[0], &p.sides[1], map[uint64]bool{}
 	for _, text := range join(a.text, a.system) {
 		texts[text] = true
 	}
 	ofB := join(b.text, b.system)
-	return func(i, j int) bool {
-		one, other := a.system[i], b.system[j]
-		if one != other {
-			return p.called[one] != "" && p.called[other] != "" && (inB[one] || inA[other])
-		}
-		return a.text[i] != b.text[j] && texts[ofB[j]]
-	}
+	return func(i, j int) bool { return a.text[i] != b.text[j] && texts[ofB[j]] }
 }
 
 // systemPairs counts the pairs of systems with other names, where a file names several.

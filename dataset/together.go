@@ -6,13 +6,21 @@ import "github.com/erreval/erreval/taxonomy"
 type Together struct {
 	p     *Pairing
 	files []pairSide
+	// Systems that are paired with others, after Numbers
+	Systems []FilePairs
+}
+
+// FilePairs are pairs of two files, by their places.
+type FilePairs struct {
+	A, B    int
+	Systems []SystemPairs
 }
 
 // NewTogether starts without rows. id is as of NewPairing, system the column that names systems.
 func NewTogether(t *taxonomy.Taxonomy, id []string, system string, files int) *Together {
 	p := NewPairing(t, id)
 	p.System = system
-	return &Together{p, make([]pairSide, files)}
+	return &Together{p: p, files: make([]pairSide, files)}
 }
 
 // Add adds the next row of a file.
@@ -30,7 +38,11 @@ func (g *Together) Numbers() [][]int32 {
 		for j := 0; j < k && left > 0; j++ {
 			p := *g.p
 			p.sides = [2]pairSide{g.files[j], g.files[k]}
-			for i, of := range p.pair().Of {
+			pairs := p.pair()
+			if systems := p.systemPairs(pairs); len(systems) > 0 {
+				g.Systems = append(g.Systems, FilePairs{j, k, systems})
+			}
+			for i, of := range pairs.Of {
 				if of < 0 || numbers[i] >= 0 || taken[all[j][of]] {
 					continue
 				}

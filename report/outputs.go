@@ -15,7 +15,6 @@ type output struct {
 	id     string
 	input  inputKey
 	asked  inputKey // of a conversation: what its users said
-	alone  bool     // its system has no other row for the item
 	rows   int      // of its system for the input
 	system int
 	name   string // that the row says of its system, where files are systems
@@ -24,8 +23,7 @@ type output struct {
 }
 
 // inputKey says what a row was written for. Several rows of a system for one input are compared with those of others
-// that have the same number: the same id, else the same place. Of two systems with one row each for an item the parts
-// do not matter.
+// that have the same number: the same id, else the same place.
 type inputKey struct {
 	item, part groupHash
 	nth        int
@@ -76,14 +74,10 @@ func (t *Tally) pairOutputs() {
 		}
 	}
 	t.partByNames()
-	rows, inputs := map[itemOf]int{}, map[inputKey][]*output{}
+	inputs := map[inputKey][]*output{}
 	t.bySystem = make([][]*output, len(t.stats.Systems))
 	for _, o := range t.outputs {
-		rows[itemOf{o.input.item, o.system}]++
 		inputs[o.input] = append(inputs[o.input], o)
-	}
-	for _, o := range t.outputs {
-		o.alone = rows[itemOf{o.input.item, o.system}] == 1
 	}
 	for _, outputs := range inputs {
 		number(outputs)
@@ -116,7 +110,7 @@ func (t *Tally) isAsked() bool {
 	return shared(func(o *output) inputKey { return o.asked }) > shared(func(o *output) inputKey { return o.input })
 }
 
-// partByNames parts inputs by the systems that rows name, where files are compared of which one has several: the rows
+// partByNames parts items by the systems that rows name, where files are compared of which one has several: the rows
 // of one are compared with those of the same.
 func (t *Tally) partByNames() {
 	names, several := map[int]string{}, false
@@ -128,7 +122,7 @@ func (t *Tally) partByNames() {
 	}
 	for _, o := range t.outputs {
 		if several {
-			o.input.part = newGroupHash(string(o.input.part[:]) + o.name)
+			o.input.item = newGroupHash(string(o.input.item[:]) + o.name)
 		}
 	}
 }
@@ -169,14 +163,39 @@ func number(outputs []*output) {
 	}
 }
 
-// outputsOf are the rows of a system, and the same by input, those that are alone by their item as well.
-func (t *Tally) outputsOf(system int) (rows []*output, by map[inputKey]*output) {
-	by = map[inputKey]*output{}
-	for _, o := range t.bySystem[system] {
+// partners are, for each row of a system, that of another one for the same input, or nil. What is then left of an item
+// is paired in the order of ids, where both have as many: the rest of an input may be the system's own, as the answer
+// that a question is for.
+func partners(rows, others []*output) []*output {
+	by, out, taken := map[inputKey]*output{}, make([]*output, len(rows)), map[*output]bool{}
+	for _, o := range others {
 		by[o.input] = o
-		if o.alone {
-			by[inputKey{item: o.input.item}] = o
+	}
+	left := map[groupHash][]int{} // places of rows, by item
+	for i, o := range rows {
+		// of more rows for an input than the other has, chance would choose
+		if p := by[o.input]; p != nil && (o.id == p.id || o.rows == p.rows) {
+			out[i], taken[p] = p, true
+		} else {
+			left[o.input.item] = append(left[o.input.item], i)
 		}
 	}
-	return t.bySystem[system], by
+	free := map[groupHash][]*output{}
+	for _, o := range others {
+		if !taken[o] {
+			free[o.input.item] = append(free[o.input.item], o)
+		}
+	}
+	for item, places := range left {
+		rest := free[item]
+		if len(rest) != len(places) {
+			continue
+		}
+		slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(rows[i].id, rows[j].id) })
+		slices.SortStableFunc(rest, func(a, b *output) int { return cmp.Compare(a.id, b.id) })
+		for k, i := range places {
+			out[i] = rest[k]
+		}
+	}
+	return out
 }

@@ -101,6 +101,12 @@ const shownSystems = 3
 
 // systemsText says which systems are paired with others: those of one file may be what changed.
 func (p *Pairing) systemsText(a string) string {
+	return fmt.Sprintf("%s; to compare one system of A alone: erreval show %s --where %s=NAME -o ONE",
+		OtherSystems(p.Systems, "A", "B"), words.Quote(a), words.Quote(p.column))
+}
+
+// OtherSystems says which systems of a file are paired with others of another one.
+func OtherSystems(of []dataset.SystemPairs, a, b string) string {
 	var parts []string
 	name := func(of string) string {
 		if of == "" {
@@ -108,14 +114,13 @@ func (p *Pairing) systemsText(a string) string {
 		}
 		return fmt.Sprintf("%.40q", of)
 	}
-	for _, s := range p.Systems[:min(len(p.Systems), shownSystems)] {
+	for _, s := range of[:min(len(of), shownSystems)] {
 		parts = append(parts, fmt.Sprintf("%s with %s (%d)", name(s.A), name(s.B), s.Pairs))
 	}
-	if more := len(p.Systems) - len(parts); more > 0 {
+	if more := len(of) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("pairs are of systems with other names, A's with B's: %s; to compare one system of A alone: "+
-		"erreval show %s --where %s=NAME -o ONE", strings.Join(parts, ", "), words.Quote(a), words.Quote(p.column))
+	return fmt.Sprintf("pairs are of systems with other names, %s's with %s's: %s", a, b, strings.Join(parts, ", "))
 }
 
 func (p *Pairing) advice() string {

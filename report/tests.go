@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -33,7 +32,7 @@ type change struct {
 }
 
 // changes are those of some columns, of the rows of a system, group by group, and the rows of another.
-func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []int) []change {
+func (t *Tally) changes(system, than int, columns []int) []change {
 	all := make([]change, len(columns))
 	endGroup := func() {
 		for i := range all {
@@ -42,13 +41,11 @@ func (t *Tally) changes(rows []*output, other map[inputKey]*output, columns []in
 		}
 	}
 	var group groupHash
-	for _, o := range rows {
-		partner := other[o.input]
-		if o.alone {
-			partner = cmp.Or(other[inputKey{item: o.input.item}], partner)
-		}
-		if partner == nil || o.id != partner.id && o.rows != partner.rows && !(o.alone && partner.alone) {
-			continue // of more rows for an input than the other has, chance would choose
+	rows := t.bySystem[system]
+	for k, partner := range partners(rows, t.bySystem[than]) {
+		o := rows[k]
+		if partner == nil {
+			continue
 		}
 		if o.group != group {
 			endGroup()
@@ -175,14 +172,10 @@ func (t *Tally) test() error {
 		return OptionErrorf("--tests: there are %d systems; every pair is tested of at most %d: choose some with "+
 			"--where COLUMN=VALUE, or say with --by COLUMN what a system is", len(s.Systems), MostTested)
 	}
-	rows, by := make([][]*output, len(s.Systems)), make([]map[inputKey]*output, len(s.Systems))
-	for i := range rows {
-		rows[i], by[i] = t.outputsOf(i)
-	}
 	order, columns := s.compared(), s.shown()
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			all := t.changes(rows[a], by[b], columns)
+			all := t.changes(a, b, columns)
 			for k, c := range columns {
 				one := t.testIn(c, a, b, &all[k])
 				if one.Value.Defined() {
@@ -213,9 +206,7 @@ func (t *Tally) pairBest() {
 	in := func(column, system, than int) Contrast {
 		of := [2]int{system, than}
 		if pairs[of] == nil {
-			rows, _ := t.outputsOf(system)
-			_, other := t.outputsOf(than)
-			pairs[of] = t.changes(rows, other, columns)
+			pairs[of] = t.changes(system, than, columns)
 		}
 		d := t.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
 		d.PHolm, d.apart = d.P, !d.Paired

@@ -152,11 +152,33 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		tally.pairOutputs()
-		rows, _ := tally.outputsOf(tally.systems["a"])
-		_, by := tally.outputsOf(tally.systems["b"])
-		got := tally.changes(rows, by, []int{tally.columnOf(kindIssue, "x")})[0]
+		got := tally.changes(tally.systems["a"], tally.systems["b"], []int{tally.columnOf(kindIssue, "x")})[0]
 		if got.Rows != c.rows || got.SumSquares != c.changed || got.less != c.less {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestRestIsPaired: of two questions on each passage, which the systems ask for answers of their own, those in the order
+// of their ids are compared, as by erreval diff; of one and two questions the means.
+func TestRestIsPaired(t *testing.T) {
+	for _, questions := range []int{1, 2} {
+		var lines []string
+		for g := range 40 {
+			for k := range 2 {
+				for system, vague := range map[string]bool{"a": g%4 == 0, "b": g%4 == 0 || g%8 == k} {
+					if system == "b" && k >= questions {
+						continue
+					}
+					label := map[bool]string{true: "Vague", false: "No Error"}[vague]
+					lines = append(lines, fmt.Sprintf(`{"id":"%s%d.%d","system":%[1]q,"passage":"P%[2]d","answer":"%[1]s%[3]d","question":"q",`+
+						`"diagnosis":{"labels":[%[4]q]}}`, system, g, k, label))
+				}
+			}
+		}
+		d := figuresOf(t, lines...).Differences[0]
+		if want := map[int]int{1: 40, 2: 80}[questions]; d.pairs != want || d.byMeans != (questions == 1) {
+			t.Errorf("%d questions: %+v", questions, d)
 		}
 	}
 }

@@ -334,8 +334,8 @@ type Side struct {
 }
 
 // PairsQuery compares the rows of two sides: of two runs those that belong together (Columns.Pair), of two systems by
-// the group field, or where a system has several rows of a group by all fields but the judged one. Of several rows with
-// one key the first is compared with the first in the order of their ids, and so on.
+// all fields but the judged one, and what is left of a group where both have as many. Of several rows with one key the
+// first is compared with the first in the order of their ids, and so on.
 type PairsQuery struct {
 	A      Side   `json:"a"`
 	B      Side   `json:"b"`

@@ -104,7 +104,11 @@ func (b *builder) pairRuns() error {
 	if b.together == nil {
 		return nil
 	}
-	numbers := slices.Concat(b.together.Numbers()...)
+	numbers, c := slices.Concat(b.together.Numbers()...), &b.meta.Catalog
+	for _, of := range b.together.Systems {
+		one, other := c.Runs[of.A].Name, c.Runs[of.B].Name
+		c.Notes = append(c.Notes, fmt.Sprintf("%s and %s: %s", one, other, report.OtherSystems(of.Systems, one, other)))
+	}
 	b.together = nil
 	return b.meta.Pairs.store(b.file, numbers)
 }

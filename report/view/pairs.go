@@ -8,18 +8,26 @@ import (
 	"strings"
 )
 
-// pairRows pairs the rows of two sides by their keys, in the order of the first side's rows. Of several rows with one
-// key, as many on either side, the first goes with the first, and so on, as the sides have them: of more on one side,
-// chance would choose. Keys are below twice the number of rows.
-func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
-	more := make([]int, 2*len(keys)) // rows of A less those of B
+// pairRows adds to pairs the other rows of two sides by their keys, in the order of the first side's rows. Of several
+// rows with one key, as many on either side, the first goes with the first, and so on, as the sides have them: of more
+// on one side, chance would choose.
+func pairRows(a, b []int, keys []int32, pairs [][2]int) [][2]int {
+	paired := make([]bool, len(keys))
+	for _, p := range pairs {
+		paired[p[0]], paired[p[1]] = true, true
+	}
+	left := func(rows []int) []int {
+		return slices.DeleteFunc(slices.Clone(rows), func(n int) bool { return paired[n] })
+	}
+	a, b = left(a), left(b)
+	more := make([]int, len(keys)) // rows of A less those of B
 	for _, n := range a {
 		more[keys[n]]++
 	}
 	for _, n := range b {
 		more[keys[n]]--
 	}
-	first, next := make([]int, 2*len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
+	first, next := make([]int, len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
 	for _, n := range slices.Backward(b) {
 		next[n], first[keys[n]] = first[keys[n]], n+1
 	}
@@ -50,27 +58,6 @@ func missed(a, b []int, pairs [][2]int, groups []int32) (ofA, ofB int) {
 		}
 	}
 	return ofA, ofB
-}
-
-// aloneKeys are keys in which a row that is alone in its group on its side has that of one alone there on the other
-// side, whatever rows others have there.
-func aloneKeys(a, b []int, keys, groups []int32) []int32 {
-	var counts [2][]int
-	for side, rows := range [][]int{a, b} {
-		counts[side] = make([]int, len(groups))
-		for _, n := range rows {
-			counts[side][groups[n]]++
-		}
-	}
-	keys = slices.Clone(keys)
-	for _, rows := range [][]int{a, b} {
-		for _, n := range rows {
-			if g := groups[n]; counts[0][g] == 1 && counts[1][g] == 1 {
-				keys[n] = int32(len(keys)) + g
-			}
-		}
-	}
-	return keys
 }
 
 // side are the rows of one side.
@@ -175,7 +162,7 @@ func (x *Index) pairSides(ctx context.Context, facet string, a, b []int) (pairs 
 		if err != nil {
 			return nil, nil, err
 		}
-		pairs = pairRows(a, b, keys)
+		pairs = pairRows(a, b, keys, nil)
 	} else {
 		keys, keysErr := x.inputs(ctx)
 		groups, groupsErr := x.groups(ctx)
@@ -183,11 +170,10 @@ func (x *Index) pairSides(ctx context.Context, facet string, a, b []int) (pairs 
 		if err := errors.Join(keysErr, groupsErr, idsErr); err != nil {
 			return nil, nil, err
 		}
-		keys = aloneKeys(a, b, keys, groups)
 		for _, rows := range [][]int{a, b} { // whatever the order of the file
 			slices.SortStableFunc(rows, func(n, m int) int { return cmp.Compare(ids[n], ids[m]) })
 		}
-		pairs = pairRows(a, b, keys)
+		pairs = pairRows(a, b, groups, pairRows(a, b, keys, nil)) // and what is left of groups
 		out.MissedA, out.MissedB = missed(a, b, pairs, groups)
 	}
 	out.Paired, out.AloneA, out.AloneB = len(pairs), len(a)-len(pairs), len(b)-len(pairs)

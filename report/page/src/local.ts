@@ -171,38 +171,27 @@ export class LocalSource implements Source {
     if (q.a.facet !== q.b.facet || q.a.value === q.b.value) throw new Error("compare two runs, or two systems");
     const wanted = q.value ? this.place(facet, q.value) : -1;
     const { id, input, group, pair } = this.data.rows;
-    const inA = counted(a, group);
-    const inB = counted(b, group);
-    const alone = (r: number) => inA.get(group[r]!) === 1 && inB.get(group[r]!) === 1; // whatever others have there
-    const keyOf = (r: number) => (q.a.facet === "run" ? pair![r]! : alone(r) ? `group ${group[r]}` : input[r]!);
-    if (q.a.facet === "system") for (const rows of [a, b]) rows.sort((x, y) => compareCodePoints(id[x]!, id[y]!)); // whatever the order of the file
-    const waiting = new Map<string | number, number[]>();
-    const more = new Map<string | number, number>(); // rows of A less those of B: where they are not as many, chance would choose
-    for (const r of a) more.set(keyOf(r), (more.get(keyOf(r)) ?? 0) + 1);
-    for (const r of b) {
-      more.set(keyOf(r), (more.get(keyOf(r)) ?? 0) - 1);
-      const list = waiting.get(keyOf(r));
-      if (list) list.push(r);
-      else waiting.set(keyOf(r), [r]);
-    }
+    const runs = q.a.facet === "run";
+    if (!runs) for (const rows of [a, b]) rows.sort((x, y) => compareCodePoints(id[x]!, id[y]!)); // whatever the order of the file
     const all: [number, number][] = [];
-    let aloneA = 0;
-    const taken = new Map<string | number, number>();
-    for (const r of a) {
-      const key = keyOf(r);
-      const next = taken.get(key) ?? 0;
-      const partner = waiting.get(key)?.[next];
-      if (partner === undefined || more.get(key) !== 0) {
-        aloneA++;
-        continue;
+    const paired = new Set<number>();
+    const left = (rows: number[]) => rows.filter((r) => !paired.has(r));
+    const join = (by: ArrayLike<number>) => { // the first with the first: of more on one side, chance would choose
+      const others = grouped(left(b), by);
+      for (const [key, rows] of grouped(left(a), by)) {
+        const of = others.get(key);
+        if (of?.length !== rows.length) continue;
+        rows.forEach((r, i) => all.push([r, of[i]!]));
+        for (const r of [...rows, ...of]) paired.add(r);
       }
-      taken.set(key, next + 1);
-      all.push([r, partner]);
-    }
+    };
+    join(runs ? pair! : input);
+    if (!runs) join(group);
+    const missed = (rows: number[], others: number[]) => {
+      const of = grouped(others, group);
+      return runs ? 0 : left(rows).filter((r) => of.has(group[r]!)).length;
+    };
     all.sort(([x], [y]) => x - y);
-    const aloneB = b.length - all.length;
-    const paired = new Set(all.flat());
-    const missed = (rows: number[], other: Map<number, number>) => (q.a.facet === "run" ? 0 : rows.filter((r) => !paired.has(r) && other.has(group[r]!)).length);
     const chosen = this.flags(q.filter);
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
     const places = this.places(facet);
@@ -272,10 +261,10 @@ export class LocalSource implements Source {
     return {
       pairs: pairs.length,
       paired: all.length,
-      alone_a: aloneA,
-      alone_b: aloneB,
-      missed_a: missed(a, inB),
-      missed_b: missed(b, inA),
+      alone_a: a.length - all.length,
+      alone_b: b.length - all.length,
+      missed_a: missed(a, b),
+      missed_b: missed(b, a),
       unknown,
       changed: changed.length,
       groups: base.groups,
@@ -679,9 +668,13 @@ class MeanSums {
   }
 }
 
-/** How many of the rows each group has. */
-function counted(rows: Iterable<number>, group: ArrayLike<number>): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const r of rows) counts.set(group[r]!, (counts.get(group[r]!) ?? 0) + 1);
-  return counts;
+/** Rows by their group. */
+function grouped(rows: number[], group: ArrayLike<number>): Map<number, number[]> {
+  const of = new Map<number, number[]>();
+  for (const r of rows) {
+    const known = of.get(group[r]!);
+    if (known) known.push(r);
+    else of.set(group[r]!, [r]);
+  }
+  return of;
 }

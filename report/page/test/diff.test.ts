@@ -48,6 +48,20 @@ test("several rows of two systems for one input are paired in the order of their
   expect([await of(["1", "2", "3", "4"]), await of(["2", "1", "3", "4"])]).toEqual([0, 2]);
 });
 
+test("what is left of a group is paired where both systems have as many", async () => {
+  const data = readData();
+  const of = async (system: number[][]) => {
+    const pairs = await new LocalSource({
+      catalog: { ...data.catalog, measures: [], rows: 5,
+        facets: [{ key: "system", title: "System", multi: false, values: [{ name: "a" }, { name: "b" }] }, { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }] }] },
+      rows: { run: [0, 0, 0, 0, 0], id: ["1", "2", "3", "4", "5"], group: [0, 0, 0, 0, 1], input: [0, 1, 2, 3, 4], facets: { system, label: [[0], [0], [0], [0], [0]] }, measures: {}, records: [] },
+    }).pairs({ a: { facet: "system", value: "a" }, b: { facet: "system", value: "b" }, filter: {}, facet: "label", offset: 0, limit: 0 });
+    return [pairs.pairs, pairs.alone_a, pairs.alone_b, pairs.missed_a, pairs.missed_b];
+  };
+  expect(await of([[0], [0], [1], [1], [1]])).toEqual([2, 0, 1, 0, 0]);
+  expect(await of([[0], [0], [0], [1], [1]])).toEqual([0, 3, 2, 3, 1]);
+});
+
 test("rows of two systems that are alone in a group are a pair, whatever a third has there", async () => {
   const data = readData();
   const pairs = await new LocalSource({

@@ -280,9 +280,8 @@ def outputs(q):
 def pairs(q):
     side = lambda s: [r for r in rows if s["value"] in r["values"].get(s["facet"], [])]
     a, b = side(q["a"]), side(q["b"])
-    alone = lambda r: all(sum(x["group"] == r["group"] for x in s) == 1 for s in (a, b))
     runs = q["a"]["facet"] == "run"
-    key = (lambda r: r["pair"]) if runs else (lambda r: ("group", r["group"]) if alone(r) else r["input"])
+    key = lambda r: r["pair"] if runs else r["input"]
     if not runs:
         a, b = (sorted(s, key=lambda r: r["id"]) for s in (a, b))
     rest, both = list(b), []
@@ -292,6 +291,13 @@ def pairs(q):
         if match is not None:
             rest.remove(match)
             both.append((r, match))
+    if not runs:  # what is left of a group, where both have as many
+        for g in {r["group"] for r in rest}:
+            left = [r for r in a if r["group"] == g and r["n"] not in {p[0]["n"] for p in both}]
+            others = [r for r in rest if r["group"] == g]
+            if len(left) == len(others):
+                both += zip(left, others)
+                rest = [r for r in rest if r["group"] != g]
     both.sort(key=lambda p: p[0]["n"])
     missed = lambda rows, other, at: 0 if runs else sum(
         r["group"] in {x["group"] for x in other} and r["n"] not in {p[at]["n"] for p in both} for r in rows)
