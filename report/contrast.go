@@ -173,28 +173,36 @@ func (s *Stats) known(c int, sys *SystemStats) int {
 }
 
 // setUnknown names the one of two systems of which far more rows are not known than of the other; or so many more of
-// the better one that the difference is none if they are the worst there can be.
+// the better one that the difference is none if they are the worst there can be. Lines that were rejected may be its.
 func (s *Stats) setUnknown(d *Contrast) {
-	unknown := func(i int) float64 {
-		return 1 - float64(s.known(d.column, &s.Systems[i]))/float64(s.Systems[i].Rows)
+	unknown := func(i, lost int) float64 {
+		rows := s.Systems[i].Rows + lost
+		return float64(rows-s.known(d.column, &s.Systems[i])) / float64(rows)
 	}
 	better, worse := d.system, d.than
 	if d.isAgainst() {
 		better, worse = worse, better
 	}
-	more := unknown(better) - unknown(worse)
 	nearest := max(d.Low, -d.High) // to 0; below it where nothing is sure
-	turns := more > 0 && nearest > 0 && Number(more*s.columns[d.column].span) >= nearest
-	if d.Unknown = ""; math.Abs(more) <= mostUneven && !turns {
-		return
+	turns := func(more float64) bool {
+		return more > 0 && nearest > 0 && Number(more*s.columns[d.column].span) >= nearest
 	}
-	if more < 0 {
-		better = worse
+	lost := s.Rejected + s.LeftOut
+	more := unknown(better, 0) - unknown(worse, 0)
+	switch name := s.Systems[better].Name; {
+	case math.Abs(more) > mostUneven || turns(more):
+		if more < 0 {
+			better = worse
+		}
+		sys, why := &s.Systems[better], map[string]string{kindLabel: "are untagged", kindScore: "have no score",
+			kindIssue: "were not searched"}
+		d.Unknown = fmt.Sprintf("%d of %s of %s %s", sys.Rows-s.known(d.column, sys), rowsText(sys.Rows), sys.Name,
+			why[s.columns[d.column].kind])
+	case turns(unknown(better, lost) - unknown(worse, 0)):
+		d.Unknown = fmt.Sprintf("%s, and may be of %s", words.Plural(lost, "line was rejected", "lines were rejected"), name)
+	default:
+		d.Unknown = ""
 	}
-	sys, why := &s.Systems[better], map[string]string{kindLabel: "are untagged", kindScore: "have no score",
-		kindIssue: "were not searched"}
-	d.Unknown = fmt.Sprintf("%d of %s of %s %s", sys.Rows-s.known(d.column, sys), rowsText(sys.Rows), sys.Name,
-		why[s.columns[d.column].kind])
 }
 
 // isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.

@@ -379,6 +379,33 @@ func TestFewRefusedRows(t *testing.T) {
 	}
 }
 
+// TestRejectedLines: lines that were rejected may be the better system's, and turn a small difference.
+func TestRejectedLines(t *testing.T) {
+	var lines []string
+	for k := range 100 {
+		for system, errors := range map[string]int{"a": 14, "b": 0} {
+			label := map[bool]string{true: "Vague", false: "No Error"}[k < errors]
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+				`"diagnosis":{"labels":[%[3]q]}}`, system, k, label))
+		}
+	}
+	for lost, want := range map[int]string{0: "surely more than a by", 1: "surely more than a by",
+		9: "not surely more than a, as 9 lines were rejected, and may be of b; "} {
+		tax, read := readLines(t, lines...)
+		tally := NewTally(StatsOptions{Taxonomy: tax, Group: "passage", LeftOut: lost})
+		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+			t.Fatal(err)
+		}
+		s, err := tally.ComputeStats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := printed(t, s); !strings.Contains(text, want) {
+			t.Errorf("%d lost: %s", lost, text)
+		}
+	}
+}
+
 // A row whose system is null, or missing behind rows that have one, is of no system, also where no column was asked for.
 func TestNameless(t *testing.T) {
 	row := `{"id":"%d"%s,"passage":"P%[1]d","answer":"a","question":"q","diagnosis":{"labels":["Vague"],` +

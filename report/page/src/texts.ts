@@ -120,6 +120,7 @@ export const texts = {
     unchecked: ", and no person has checked them",
     unsure: (next: string) => `, not surely more than ${next}`,
     unknownRows: (n: number, of: number, name: string, score: boolean) => `, as ${count(n)} of ${plural(of, "row", "rows")} of ${name} ${score ? "have no score" : "were not looked at"}`,
+    lost: (n: number, name: string) => `, as ${plural(n, "line was", "lines were")} rejected, and may be of ${name}`,
     unpaired: ", as few rows pair up: see erreval stats",
     few: (names: string) => `; not compared: ${names}`,
     inRun: (run: string) => `Within ${run}: `,
@@ -296,7 +297,7 @@ export const texts = {
   },
 
   measured: {
-    none: "Nothing was measured here. Figures appear where rows have labels or scores of people (column labels), or where a measuring command left its report.",
+    none: "Nothing was measured here: rows need labels or scores of people, or a report of a measuring command.",
     contents: "Contents",
     figures: "Figures of this picture",
     allRuns: "All runs",

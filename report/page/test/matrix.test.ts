@@ -31,14 +31,16 @@ test("a score is marked as best where it is surely better than the second best",
 
 test("nobody is surely best where far more of its rows have no score", () => {
   const parts = scores([5, 5.9, 4], 1);
-  const marked = (missing: number) => {
+  const marked = (missing: number, lost = 0) => {
     parts.columns[1]!.missing = missing;
-    const figures = { facet: undefined, by, found: undefined, measures: [measure], scores: [{ whole: scores([5], 1), parts }] };
+    const figures = { facet: undefined, by, found: undefined, measures: [measure], scores: [{ whole: scores([5], 1), parts }], lost };
     const lines = linesOf(figures, headsOf(figures));
     return [lines.filter((l) => l.cells[0]!.best).map((l) => l.name), resultOf(undefined, headsOf(figures), lines)] as const;
   };
   expect(marked(2)[0]).toEqual(["b"]);
   expect(marked(4)[1]).toMatch(/, not surely more than a, as 4 of 44 rows of b have no score\.$/); // 4/44 of the span of 9 is more than 0.9 − 0.45
+  expect(marked(0, 2)[0]).toEqual(["b"]);
+  expect(marked(0, 4)[1]).toMatch(/, not surely more than a, as 4 lines were rejected, and may be of b\.$/);
   expect(marked(20)[0]).toEqual([]);
   expect(marked(20)[1]).toMatch(/, not surely more than a, as 20 of 60 rows of b have no score\.$/);
 });

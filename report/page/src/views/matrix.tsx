@@ -24,6 +24,7 @@ export interface Figures {
   found: Both<Counts> | undefined; // of the facet
   measures: Measure[];
   scores: Both<Histogram>[]; // of the measures
+  lost?: number; // lines that were rejected
   pairs?: Map<string, Pairs> | undefined; // of the system that is best by the first column and others, by their names
 }
 
@@ -173,7 +174,7 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
       const d = pairedIn(of, h, i, best!, l);
       return d && (k === 0 || d.p < 0.05) && (high ? d.value > 0 : d.value < 0);
     });
-    const unsure = moreUnknown(h, i, best!, second!, d);
+    const unsure = moreUnknown(h, i, best!, second!, d, of.lost ?? 0);
     if (unsure) {
       cell.unsure = unsure;
       p = 1;
@@ -186,8 +187,8 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
 }
 
-/** As report.setUnknown: of which of two systems far more rows are not known, such as those that a judge refused; or so many more of the best that it is not better if they are the worst. */
-function moreUnknown(h: Head, i: number, best: Line, second: Line, d: Difference): string {
+/** As report.setUnknown: of which of two systems far more rows are not known, such as those that a judge refused; or so many more of the best that it is not better if they are the worst. Lines that were rejected may be its. */
+function moreUnknown(h: Head, i: number, best: Line, second: Line, d: Difference, lost: number): string {
   const [a, b] = [best, second].map((l) => {
     const n = l.cells[i]!.unknown ?? 0;
     const of = n + (h.value ? l.rows : l.cells[i]!.rows);
@@ -195,7 +196,8 @@ function moreUnknown(h: Head, i: number, best: Line, second: Line, d: Difference
   });
   const more = a!.share - b!.share;
   const nearest = Math.max(d.low, -d.high); // to 0
-  if (Math.abs(more) <= mostUneven && !(nearest > 0 && more * h.span >= nearest)) return "";
+  const turns = (more: number) => nearest > 0 && more > 0 && more * h.span >= nearest;
+  if (Math.abs(more) <= mostUneven && !turns(more)) return turns((a!.n + lost) / (a!.of + lost) - b!.share) ? texts.overview.lost(lost, best.name) : "";
   const most = more > 0 ? a! : b!;
   return texts.overview.unknownRows(most.n, most.of, most.name, !h.value);
 }

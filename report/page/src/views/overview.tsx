@@ -32,7 +32,7 @@ export function Overview() {
       facet && both((also) => s.counts({ filter: state.filter, facet: facet.key, ...also }, signal)),
       ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
     ] as const);
-    const figures = { facet, by, found, measures, scores, runs };
+    const figures = { facet, by, found, measures, scores, runs, lost: rejectedOf(catalog.runs) };
     return { ...figures, pairs: await pairsOf(s, state.filter, figures, signal) };
   });
   return (
@@ -101,6 +101,10 @@ function option(f: Facet) {
   return { value: f.key, title: facetTitle(f) };
 }
 
+function rejectedOf(runs: Run[]): number {
+  return runs.reduce((n, r) => n + r.rejected, 0);
+}
+
 function Totals() {
   const page = usePage();
   const { catalog } = page;
@@ -137,8 +141,7 @@ function Totals() {
           const n = (c: Counts | undefined) => c && count(c.columns[0]!.rows - (c.values[without]?.cells[0]!.rows ?? 0));
           figures.push({ title, all: n(of(key, all))!, part: part && n(of(key, part)) });
         }
-        const rejected = catalog.runs.reduce((n, r) => n + r.rejected, 0);
-        figures.push({ title: texts.overview.rejected, all: count(rejected) });
+        figures.push({ title: texts.overview.rejected, all: count(rejectedOf(catalog.runs)) });
         return (
           <dl class="totals">
             {figures.filter((f) => f.all !== "0").map((f) => (
