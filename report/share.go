@@ -202,3 +202,7 @@ func indicator(yes bool) float64 {
 	}
 	return 0
 }
+
+func slicesWithout[T any](list []T, drop func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}

@@ -22,6 +22,7 @@ type Stats struct {
 	Rejected int      `json:"rejected"`           // lines that are no rows
 	LeftOut  int      `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
 	Repeated int      `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
+	again    []string // systems with rows for one input in several files
 	// tagged rows without any label, not even that for no error; they count as without error
 	Unlabelled int           `json:"unlabelled,omitempty"`
 	Systems    []SystemStats `json:"systems"` // in order of appearance
@@ -172,13 +173,14 @@ type Tally struct {
 	outputs  []*output         // for tests
 	bySystem [][]*output       // the same, by system
 	texts    map[string]bool   // by system, of the first mostPaired rows that name one
+	inputs   map[itemOf]string // and the file that first had the input
 }
 
 // NewTally starts counting.
 func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0),
+		texts: map[string]bool{}, inputs: map[itemOf]string{}, at: map[[2]string]int{}, sums: newSums(0),
 		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
@@ -223,12 +225,12 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
 				t.o.By, MostSystems)
 		}
-		t.countRepeat(system, row)
 		group, err := GroupOf(row, t.o.Taxonomy, t.o.Group)
 		if err != nil {
 			return err
 		}
 		values, err := t.addRow(system, group, d, t.valuesOf(row))
+		t.countRepeat(system, file, row)
 		if err == nil && values != nil && (t.o.Tests || len(t.outputs) < mostPaired) {
 			t.addOutput(row, d, group, system, file, values)
 		}

@@ -1,6 +1,10 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
@@ -90,10 +94,18 @@ func (s *SystemStats) publish(columns []column) {
 	}
 }
 
-// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice.
-func (t *Tally) countRepeat(system string, row *dataset.Row) {
+// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice,
+// and notes a system that has rows for an input in several files, as those of a run and of a rerun.
+func (t *Tally) countRepeat(system, file string, row *dataset.Row) {
 	if !t.named || system == Nameless || len(t.texts) == mostPaired {
 		return
+	}
+	if len(row.Values) > 1 {
+		input := itemOf{newGroupHash(strings.Join(row.Values[1:], "\n")), t.systems[system]}
+		first, before := t.inputs[input]
+		if t.inputs[input] = cmp.Or(first, file); before && first != file && !slices.Contains(t.stats.again, system) {
+			t.stats.again = append(t.stats.again, system)
+		}
 	}
 	sum := row.TextSum()
 	if key := string(sum[:]) + system; t.texts[key] {

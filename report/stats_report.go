@@ -15,10 +15,6 @@ const mostIssues = 12
 // mostPaperColumns is how many systems a table of a paper has beside each other.
 const mostPaperColumns = 8
 
-func slicesWithout[T any](list []T, drop func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(list), drop)
-}
-
 // title names a column in a sentence.
 func (c *column) title() string {
 	switch {
@@ -165,6 +161,14 @@ func (s *Stats) leftOut() (lines []string) {
 	if s.Repeated > 0 {
 		lines = append(lines, words.Plural(s.Repeated, "row has", "rows have")+
 			" the texts of one before by the same system (counted all the same)")
+	}
+	if n := len(s.again); n > 0 {
+		who := s.again[0]
+		if n > 1 {
+			who += " and " + words.Plural(n-1, "other", "others")
+		}
+		lines = append(lines, who+": rows for the same inputs stand in several files, as of a rerun, and count together "+
+			"(--by file tells files apart)")
 	}
 	name := ""
 	if len(s.Systems) == 1 {
