@@ -138,3 +138,17 @@ func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
 	}
 	return values
 }
+
+// title names a column in a sentence.
+func (c *column) title() string {
+	switch {
+	case c.name != "":
+		return cmp.Or(c.id, c.name)
+	case c.kind == kindIssue:
+		return "without issue"
+	}
+	return "without error"
+}
+
+// isBetterHigh tells whether more is better.
+func (c *column) isBetterHigh() bool { return c.name == "" || c.kind == kindScore }

@@ -15,20 +15,6 @@ const mostIssues = 12
 // mostPaperColumns is how many systems a table of a paper has beside each other.
 const mostPaperColumns = 8
 
-// title names a column in a sentence.
-func (c *column) title() string {
-	switch {
-	case c.name != "":
-		return cmp.Or(c.id, c.name)
-	case c.kind == kindIssue:
-		return "without issue"
-	}
-	return "without error"
-}
-
-// isBetterHigh tells whether more is better.
-func (c *column) isBetterHigh() bool { return c.name == "" || c.kind == kindScore }
-
 // text is a share in percent, or a mean.
 func (c *column) text(share Share) string {
 	switch {
