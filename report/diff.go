@@ -37,6 +37,8 @@ type Diff struct {
 	Interval      Interval     `json:"interval"`
 	WithoutError  LabelDiff    `json:"without_error"`
 	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
+	// the rows without error of each system that rows name, where a file has several
+	Systems []SystemDiff `json:"systems,omitempty"`
 	// the first rows whose text under evaluation has another beginning, in B's order
 	ChangedTexts []TextChange  `json:"changed_texts"`
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
@@ -124,10 +126,12 @@ type Comparison struct {
 	pairing *dataset.Pairing
 	rows    [2][]sideRow // of A and B
 	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
+	systems *systemSums
 }
 
 type sideRow struct {
 	id, group string
+	system    int       // place in Comparison.systems
 	text      string    // the beginning
 	found     []finding // nil if untagged
 }
@@ -136,7 +140,8 @@ type sideRow struct {
 func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
-		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels)))}
+		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels))),
+		systems: newSystemSums()}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
@@ -189,7 +194,7 @@ func (c *Comparison) add(side int, r diffRow) error {
 	}
 	add(r.Row)
 	hash := newGroupHash(r.group)
-	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found}
+	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found, system: c.systems.place(side, r.Row)}
 	if len(r.Values) > 0 {
 		kept.text = strings.Clone(words.First(r.Values[0], keptText))
 	}
@@ -303,6 +308,7 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 				l.NotJudged++
 				return
 			}
+			c.systems.add(b, inA, inB)
 		}
 		if place > 0 {
 			one, two := a.found[place-1], b.found[place-1]
@@ -322,11 +328,6 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 	if changed {
 		d.ChangedLabels++
 	}
-}
-
-// judgedAlike tells whether two rows were judged for the same errors: else one may be without error for that alone.
-func judgedAlike(a, b []finding) bool {
-	return slices.EqualFunc(a, b, func(x, y finding) bool { return (x == notJudged) == (y == notJudged) })
 }
 
 func (d *Diff) addRow(l *LabelDiff, id string, a, b bool) {
@@ -362,6 +363,7 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	}
 	d.eachLabel(c.computeShares)
 	d.correct()
+	d.Systems = c.systems.diffs(d.WithoutError.P)
 	return d, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Subjects of limits besides labels. Before a colon and a label they are about that one: "grown:Vague".
@@ -73,7 +74,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 			c.Labels[Rise+":"+gate.Any] = l.Lost - l.Gained
 		}
 	})
-	of := growth{d.WithoutError, d.Labels, &d.Interval, d.Compared, d.Thresholds}
+	of := growth{d.WithoutError, d.Labels, d.Systems, &d.Interval, d.Compared, d.Thresholds}
 	of.addTo(&c, asked)
 	return c
 }
@@ -82,6 +83,7 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 type growth struct {
 	withoutError LabelDiff
 	labels       []LabelDiff
+	systems      []SystemDiff // where several count together
 	interval     *Interval
 	rows         int // compared
 	thresholds   []Thresholds
@@ -117,7 +119,7 @@ func (g *growth) addTo(c *gate.Counts, asked map[string]bool) {
 const anyError = "rows with any error"
 
 // addAny counts the rows with an error among what is Grown or Shrunk where they surely are, and none of the error types
-// by itself is: a fall may be spread over several of them.
+// by itself is: a fall may be spread over several of them. So it does those of one of several systems.
 func (g *growth) addAny(c *gate.Counts) {
 	l := &g.withoutError
 	what := Grown // fewer rows without error
@@ -134,6 +136,21 @@ func (g *growth) addAny(c *gate.Counts) {
 		named.Few = g.interval.few(g.rows)
 	}
 	c.Named[what] = named
+	systems := map[string][]string{}
+	for _, s := range g.systems {
+		if what = Grown; s.Value > 0 {
+			what = Shrunk
+		}
+		if s.isSure() {
+			systems[what] = append(systems[what], fmt.Sprintf("%s of %s", anyError, words.Printable(s.Name)))
+		}
+	}
+	for what, names := range systems {
+		if named = c.Named[what]; len(named.Names) == 0 {
+			named.Names = names
+			c.Named[what] = named
+		}
+	}
 }
 
 // addNamed counts which of labels are Grown and Shrunk, by their p-values after Holm's correction. That is not known of

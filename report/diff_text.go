@@ -11,7 +11,7 @@ import (
 // Report puts the figures into words and tables.
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.Pairing.pooled(), d.otherModel(), d.A.describe("A"),
+	r.Facts = slices.Concat([]string{d.Pairing.Fact()}, d.pooled(), d.otherModel(), d.A.describe("A"),
 		d.B.describe("B"), []string{d.describe()})
 	if few := d.Interval.few(d.Compared); few != "" {
 		r.Facts = append(r.Facts, few)

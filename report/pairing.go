@@ -70,14 +70,6 @@ func (p *Pairing) Fact() string {
 	return text
 }
 
-// pooled says that several systems count together; nil where there is one, or each by itself is asked for.
-func (p *Pairing) pooled() []string {
-	if p.named < 2 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one", p.named, p.column)}
-}
-
 // Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.
 func (p *Pairing) Notes(a, b string) (notes []string) {
 	if p.isMixed() {

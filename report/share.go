@@ -206,3 +206,8 @@ func indicator(yes bool) float64 {
 func slicesWithout[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
+
+// judgedAlike tells whether two rows were judged for the same errors: else one may be without error for that alone.
+func judgedAlike(a, b []finding) bool {
+	return slices.EqualFunc(a, b, func(x, y finding) bool { return (x == notJudged) == (y == notJudged) })
+}
