@@ -252,8 +252,12 @@ func TestResultOfUnjudged(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	table.Unjudged["refused"] = 3
-	c.Tables[0] = table
-	if got := c.result(); !strings.HasSuffix(got, "surely more than half.") {
-		t.Error(got)
+	for low, want := range map[report.Number]string{0.73: "surely more than half.",
+		0.54: "; as 3 of 37 pairs have no verdict, that is not sure."} { // 0.54 of 34 is less than half of 37
+		table.Rows[0].WinRate.Low = low
+		c.Tables[0] = table
+		if got := c.result(); !strings.HasSuffix(got, want) {
+			t.Errorf("%v: %s", low, got)
+		}
 	}
 }

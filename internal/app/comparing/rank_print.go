@@ -191,7 +191,8 @@ func (c *Comparison) result() string {
 		unsure = ""
 	case best.WinRate.Low <= 0.5:
 		unsure = "; as the interval holds 50 %, that is not sure"
-	case unjudged*mostUnjudged > judged+unjudged:
+	case unjudged*mostUnjudged > judged+unjudged,
+		unjudged > 0 && float64(best.WinRate.Low)*float64(judged) <= 0.5*float64(judged+unjudged): // if it lost them all
 		unsure = fmt.Sprintf("; as %d of %s have no verdict, that is not sure", unjudged,
 			words.Plural(judged+unjudged, "pair", "pairs"))
 	case best.Won+best.Lost < leaderboard.FewDecided:
