@@ -88,6 +88,10 @@ func TestIDColumns(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
+	if rows, bad := read(t, with(`"s":"a"`)+"\n"+with(`"s":7.0`), Options{ID: []string{"s"}}); len(rows) != 2 ||
+		len(bad) != 0 || rows[1].ID != "7" {
+		t.Errorf("a number of pandas: %v, %v", rows, bad)
+	}
 	if rows, bad := read(t, with(`"s":"a"`)+"\n"+with(`"s":1.5`), Options{ID: []string{"s"}}); len(rows) != 1 ||
 		len(bad) != 1 ||
 		!strings.Contains(bad[0].Error(), `the column "s" holds 1.5; an id is a text or a whole number`) {

@@ -73,8 +73,12 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 			}
 			s.columns = append(s.columns, c.name)
 		}
+		value := c.value
+		if m := wholeNumber.FindSubmatch(value); m != nil {
+			value = m[1]
+		}
 		values = append(values, make([]uint64, n-len(values))...)
-		s.values[c.name] = append(values, hash(string(c.value)))
+		s.values[c.name] = append(values, hash(string(value)))
 	}
 }
 

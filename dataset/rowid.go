@@ -19,7 +19,8 @@ import (
 // NoID says, in the place of a column in Options.ID, that no column holds the id.
 const NoID = "none"
 
-var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
+// wholeNumber is one, also as pandas writes it where some row has none: 7.0.
+var wholeNumber = regexp.MustCompile(`^(-?[0-9]+)(\.0+)?$`)
 
 // joinedID keeps the values of several columns apart in one id.
 var joinedID = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
@@ -216,8 +217,9 @@ func (r *Reader) idPart(row *Row, name string) (part string, err error) {
 		return "", nil
 	case raw[0] == '"' && jsontext.ReadString(raw, &part) == nil:
 		return part, nil
-	case wholeNumber.Match(raw):
-		return string(raw), nil
+	}
+	if m := wholeNumber.FindSubmatch(raw); m != nil {
+		return string(m[1]), nil
 	}
 	return "", fmt.Errorf("the column %q holds %.40s; an id is a text or a whole number, and may be left out", name, raw)
 }

@@ -112,7 +112,7 @@ type Result struct {
 	Reason    string   `json:"reason"` // a sentence
 }
 
-// Check decides a gate. Without tagged rows nothing is known about labels: such a gate is missed.
+// Check decides a gate. Where there is nothing to count among, nothing is known: the gate is missed.
 func (g Gate) Check(c Counts) Result {
 	n, of, what := g.countRows(c)
 	r := Result{Gate: g.Text, Rows: n, Of: of, NotJudged: c.NotJudged[g.Subject], Limit: g.Limit}
@@ -124,7 +124,7 @@ func (g Gate) Check(c Counts) Result {
 		share := float64(n) / float64(of)
 		r.Share = &share
 	}
-	if of == 0 && (g.Share || what == cmp.Or(c.Unit, taggedRows) || what == judgedRows) {
+	if of == 0 {
 		r.Missed, r.Reason = true, fmt.Sprintf("%s: there are no %s to count among", g.Subject, what)
 		return r
 	}

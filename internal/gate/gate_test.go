@@ -71,15 +71,14 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestNothingKnown: of no rows one cannot say that few have an error.
+// TestNothingKnown: of no rows one cannot say that few have an error, and a generator that wrote nothing fails.
 func TestNothingKnown(t *testing.T) {
-	for text, missed := range map[string]bool{"Vague>5%": true, "Vague>0": true, "any>20%": true, "untagged>0": false,
-		"untagged>1%": true, "rejected>0": false} {
+	for _, text := range []string{"Vague>5%", "Vague>0", "any>20%", "untagged>0", "untagged>1%", "rejected>0"} {
 		g, err := Parse(text, label)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := g.Check(Counts{}); r.Missed != missed || r.Share != nil {
+		if r := g.Check(Counts{}); !r.Missed || r.Share != nil {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
