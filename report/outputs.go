@@ -165,14 +165,17 @@ func number(outputs []*output) {
 
 // partners are, for each row of a system, that of another one for the same input, or nil. What is then left of an item
 // is paired in the order of ids, where both have as many: the rest of an input may be the system's own, as the answer
-// that a question is for.
-func partners(rows, others []*output) []*output {
-	by, out, taken := map[inputKey]*output{}, make([]*output, len(rows)), map[*output]bool{}
+// that a question is for. whole tells whether no row of an item that both have lacks a partner: those that do may be
+// unlike the others.
+func partners(rows, others []*output) (out []*output, whole bool) {
+	by, taken := map[inputKey]*output{}, map[*output]bool{}
+	out, whole = make([]*output, len(rows)), true
 	for _, o := range others {
 		by[o.input] = o
 	}
-	left := map[groupHash][]int{} // places of rows, by item
+	items, left := map[groupHash]bool{}, map[groupHash][]int{} // places of rows, by item
 	for i, o := range rows {
+		items[o.input.item] = true
 		// of more rows for an input than the other has, chance would choose
 		if p := by[o.input]; p != nil && (o.id == p.id || o.rows == p.rows) {
 			out[i], taken[p] = p, true
@@ -180,15 +183,19 @@ func partners(rows, others []*output) []*output {
 			left[o.input.item] = append(left[o.input.item], i)
 		}
 	}
-	free := map[groupHash][]*output{}
+	theirs, free := map[groupHash]bool{}, map[groupHash][]*output{}
 	for _, o := range others {
-		if !taken[o] {
+		if theirs[o.input.item] = true; !taken[o] {
 			free[o.input.item] = append(free[o.input.item], o)
 		}
+	}
+	for item, rest := range free {
+		whole = whole && (!items[item] || len(rest) == len(left[item]))
 	}
 	for item, places := range left {
 		rest := free[item]
 		if len(rest) != len(places) {
+			whole = whole && !theirs[item]
 			continue
 		}
 		slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(rows[i].id, rows[j].id) })
@@ -197,5 +204,5 @@ func partners(rows, others []*output) []*output {
 			out[i] = rest[k]
 		}
 	}
-	return out
+	return out, whole
 }

@@ -24,6 +24,12 @@ type Test struct {
 	Rows int `json:"rows"` // pairs of rows; where Paired is false, rows of both systems
 }
 
+// changed are changes in columns.
+type changed struct {
+	all   []change
+	whole bool // see partners
+}
+
 // change sums up, in a column, the values of a system minus those of another one for the same inputs.
 type change struct {
 	stats.GroupSums
@@ -32,7 +38,7 @@ type change struct {
 }
 
 // changes are those of some columns, of the rows of a system, group by group, and the rows of another.
-func (t *Tally) changes(system, than int, columns []int) []change {
+func (t *Tally) changes(system, than int, columns []int) changed {
 	all := make([]change, len(columns))
 	endGroup := func() {
 		for i := range all {
@@ -42,7 +48,8 @@ func (t *Tally) changes(system, than int, columns []int) []change {
 	}
 	var group groupHash
 	rows := t.bySystem[system]
-	for k, partner := range partners(rows, t.bySystem[than]) {
+	with, whole := partners(rows, t.bySystem[than])
+	for k, partner := range with {
 		o := rows[k]
 		if partner == nil {
 			continue
@@ -62,7 +69,7 @@ func (t *Tally) changes(system, than int, columns []int) []change {
 		}
 	}
 	endGroup()
-	return all
+	return changed{all, whole}
 }
 
 // itemMeans sum up the items that two systems have, group by group.
@@ -134,13 +141,11 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 // with this 2 % at most.
 const fewestOf = 10
 
-// shares is what the means tell of shares; where these are of few rows, what both rows as if they were for other inputs
-// and the means are sure of.
-func (m *itemMeans) shares() stats.Difference {
+// shares is what the means tell of shares; where these are of few rows, what both the rows and the means are sure of.
+func (m *itemMeans) shares(rows stats.Difference) stats.Difference {
 	d := stats.PairedMeans(&m.change)
 	few := func(s *stats.GroupSums) bool { return min(s.Sum, s.Rows-s.Sum) < fewestOf }
 	if few(&m.mine) || few(&m.theirs) {
-		rows := stats.ApartShares(&m.theirs, &m.mine)
 		d.Low, d.High, d.P = min(d.Low, rows.Low), max(d.High, rows.High), max(d.P, rows.P)
 	}
 	return d
@@ -177,7 +182,7 @@ func (t *Tally) test() error {
 		for _, b := range order[i+1:] {
 			all := t.changes(a, b, columns)
 			for k, c := range columns {
-				one := t.testIn(c, a, b, &all[k])
+				one := t.testIn(c, a, b, &all.all[k], all.whole)
 				if one.Value.Defined() {
 					s.Tests = append(s.Tests, one)
 				}
@@ -201,14 +206,14 @@ func (t *Tally) test() error {
 // pairBest compares, in the place of their shares, the rows of the best and the second best system of each column.
 // Where another one is surely better than the best by rows for the same input, it stands in the place of the second.
 func (t *Tally) pairBest() {
-	s, pairs := &t.stats, map[[2]int][]change{}
+	s, pairs := &t.stats, map[[2]int]changed{}
 	columns, systems := s.shown(), s.compared()
 	in := func(column, system, than int) Contrast {
 		of := [2]int{system, than}
-		if pairs[of] == nil {
+		if pairs[of].all == nil {
 			pairs[of] = t.changes(system, than, columns)
 		}
-		d := t.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
+		d := t.testIn(column, system, than, &pairs[of].all[slices.Index(columns, column)], pairs[of].whole).Contrast
 		d.PHolm, d.apart = d.P, !d.Paired
 		return d
 	}
@@ -231,34 +236,35 @@ func (t *Tally) pairBest() {
 // to be compared by these: of one that lacks rows for some inputs, all rows together would not tell the truth.
 const pairedFrom = 0.5
 
-// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for them to be compared
-// row by row, and not by the means of inputs.
+// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for pairs to tell whether
+// a difference of means that few rows make is one.
 const mostlyPaired = 0.9
 
-// testIn compares two systems in a column, by pairs of rows, else by the means of inputs, where they share many.
-func (t *Tally) testIn(c, a, b int, paired *change) Test {
+// testIn compares two systems in a column, by pairs of rows where whole (see partners), else by the means of inputs,
+// where they share many.
+func (t *Tally) testIn(c, a, b int, paired *change, whole bool) Test {
 	s := &t.stats
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
 	var means itemMeans
-	shared := paired.Rows
-	if paired.Rows < mostlyPaired*max(x, y) {
+	pairs, shared := &paired.GroupSums, paired.Rows
+	if !whole {
 		means = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
-		shared = min(means.mine.Rows, means.theirs.Rows)
+		pairs, shared = &means.change, min(means.mine.Rows, means.theirs.Rows)
 	}
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	d.byMeans = paired.Rows < mostlyPaired*shared
-	pairs := &paired.GroupSums
-	if d.byMeans {
-		pairs = &means.change
-	}
+	d.byMeans = !whole
 	difference := stats.PairedMeans(pairs)
 	switch isScore := s.columns[c].kind == kindScore; {
 	case d.byMeans && !isScore:
-		difference = means.shares()
+		rows := stats.ApartShares(&means.theirs, &means.mine) // as if they were for other inputs
+		if paired.Rows >= mostlyPaired*max(means.mine.Rows, means.theirs.Rows) {
+			rows = stats.PairedShares(paired.less, &paired.GroupSums)
+		}
+		difference = means.shares(rows)
 	case !isScore:
 		difference = stats.PairedShares(paired.less, pairs)
 	}

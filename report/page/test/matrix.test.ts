@@ -75,8 +75,9 @@ test("the rows without an error are a question of its own, of rows for the same 
   expect(said({ ...figures, pairs: new Map([["b", { ...pairs, values: pairs.values.map((v) => ({ ...v, both: 0, neither: 0 })) }]]) })).toContain("not surely"); // of 10 pairs
   const some = { ...pairs, alone_a: 10, alone_b: 12 }; // for inputs of their own, or of which the other has more rows
   expect(said({ ...figures, pairs: new Map([["b", some]]) })).not.toContain("surely");
-  expect(said({ ...figures, pairs: new Map([["b", { ...some, missed_a: 10, missed_b: 12 }]]) })).toContain("as few rows pair up");
-  expect(said({ ...figures, pairs: new Map([["b", { ...some, alone_a: 41, alone_b: 42 }]]) })).toContain("as few rows pair up");
+  expect(said({ ...figures, pairs: new Map([["b", { ...some, missed_a: 10, missed_b: 12 }]]) })).toContain("as rows have no partner");
+  expect(said({ ...figures, pairs: new Map([["b", { ...some, missed_a: 2, missed_b: 2 }]]) })).toContain("as rows have no partner"); // 2/40 twice is more than what is sure
+  expect(said({ ...figures, pairs: new Map([["b", { ...some, alone_a: 41, alone_b: 42 }]]) })).toContain("as rows have no partner");
   const marked = (pair: Pairs) => linesOf({ ...figures, pairs: new Map([["b", pair]]) }, headsOf(figures)).filter((l) => l.cells[1]!.best).map((l) => l.name);
   expect(marked(pair!)).toEqual(["a"]);
   expect(marked({ ...pair!, values: [pair!.values[0]!, { ...pair!.values[1]!, only_a: 9, only_b: 1, products: -8 }] })).toEqual([]); // the contrary of all rows

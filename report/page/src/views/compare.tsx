@@ -142,13 +142,13 @@ function Settings({ a, b }: { a: string; b: string }) {
   return one === other ? null : <p class="note sample">{texts.compare.settings(one!, other!)}</p>;
 }
 
-/** Of the rows for inputs of both systems; `stats` compares the means of inputs where fewer are paired. */
+/** Of either system's rows for inputs of both. */
 export const mostlyPaired = 0.9;
 const pairedFrom = 0.5; // of the rows of the smaller one, as report.pairedFrom
 
 /** Whether the pairs of two systems say what their rows do: those for inputs of which one has more rows are in none. */
 export function arePaired({ paired, alone_a, alone_b, missed_a, missed_b }: Pairs): boolean {
-  return paired >= mostlyPaired * (paired + Math.min(missed_a, missed_b)) && paired >= pairedFrom * (paired + Math.min(alone_a, alone_b));
+  return paired >= mostlyPaired * (paired + Math.max(missed_a, missed_b)) && paired >= pairedFrom * (paired + Math.min(alone_a, alone_b));
 }
 
 interface ValueLine extends PairValue {

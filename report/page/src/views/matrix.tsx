@@ -164,17 +164,23 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     if (!d) return [];
     let p = d.p;
     const cell = best!.cells[i]!;
-    if (paired) cell.paired = true;
-    else if (best === first && of.pairs?.has(second!.name)) { // what all rows say may be owed to the inputs of one system
+    const nearest = Math.max(d.low, -d.high); // to 0
+    if (paired) {
+      cell.paired = true;
+      const { missed_a, missed_b } = of.pairs!.get(second!.name)!; // which may be unlike the others: `stats` takes means
+      if (nearest > 0 && (missed_a / best!.rows + missed_b / second!.rows) * h.span >= nearest) {
+        p = 1;
+        cell.unsure = texts.overview.unpaired;
+      }
+    } else if (best === first && of.pairs?.has(second!.name)) { // what all rows say may be owed to the inputs of one system
       p = 1;
       cell.unsure = texts.overview.unpaired;
-    }
-    else if (clean && uneven(heads, whole, best!, second!)) return [];
+    } else if (clean && uneven(heads, whole, best!, second!)) return [];
     const contrary = best !== first ? undefined : known.slice(1).find((l, k) => { // rows for the same input say the contrary of all rows
       const d = pairedIn(of, h, i, best!, l);
       return d && (k === 0 || d.p < 0.05) && (high ? d.value > 0 : d.value < 0);
     });
-    const unsure = moreUnknown(h, i, best!, second!, d, of.lost ?? 0);
+    const unsure = moreUnknown(h, i, best!, second!, nearest, of.lost ?? 0);
     if (unsure) {
       cell.unsure = unsure;
       p = 1;
@@ -188,14 +194,13 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
 }
 
 /** As report.setUnknown: of which of two systems far more rows are not known, such as those that a judge refused; or so many more of the best that it is not better if they are the worst. Lines that were rejected may be its. */
-function moreUnknown(h: Head, i: number, best: Line, second: Line, d: Difference, lost: number): string {
+function moreUnknown(h: Head, i: number, best: Line, second: Line, nearest: number, lost: number): string {
   const [a, b] = [best, second].map((l) => {
     const n = l.cells[i]!.unknown ?? 0;
     const of = n + (h.value ? l.rows : l.cells[i]!.rows);
     return { n, of, name: l.name, share: n / Math.max(1, of) };
   });
   const more = a!.share - b!.share;
-  const nearest = Math.max(d.low, -d.high); // to 0
   const turns = (more: number) => nearest > 0 && more > 0 && more * h.span >= nearest;
   if (Math.abs(more) <= mostUneven && !turns(more)) return turns((a!.n + lost) / (a!.of + lost) - b!.share) ? texts.overview.lost(lost, best.name) : "";
   const most = more > 0 ? a! : b!;
