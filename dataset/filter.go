@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Filter lets rows through that have certain values in certain columns. Its zero value lets every row through.
 type Filter struct {
-	Where map[string]string // column to the value that a row must have there, as PlainText gives it
+	Where map[string]string // column to the value that a row must have there, as CleanName has both
 
 	seen map[string][]string // the first values of these columns, for NoMatch
 }
@@ -23,11 +25,11 @@ func (f *Filter) Match(r *Row) bool {
 	ok := true
 	for column, want := range f.Where {
 		raw, has := r.Find(column)
-		value := PlainText(raw)
+		value := NameIn(raw)
 		if has {
 			f.countValue(column, value)
 		}
-		ok = ok && has && value == want
+		ok = ok && has && value == CleanName(want)
 	}
 	return ok
 }
@@ -53,6 +55,13 @@ func (f *Filter) NoMatch(file string) error {
 	}
 	return fmt.Errorf("%s: no row has %s", file, strings.Join(wanted, " and "))
 }
+
+// NameIn is the name, such as that of a system or an author, that stands in a column.
+func NameIn(raw json.RawMessage) string { return CleanName(PlainText(raw)) }
+
+// CleanName is a name without what nobody sees: space around it, as people leave it in tables, and letters that are put
+// together of several, as Macs write them.
+func CleanName(name string) string { return norm.NFC.String(strings.TrimSpace(name)) }
 
 // PlainText is the text of a column that holds one, and any other column's JSON.
 func PlainText(raw json.RawMessage) string {

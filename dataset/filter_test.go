@@ -14,16 +14,18 @@ import (
 func TestFilter(t *testing.T) {
 	rows, _ := readAll(t, NewReader(strings.NewReader(`{"split":"test","n":1}
 {"split":"tune","n":1}
-{"n":null}`), "f", Options{}))
+{"n":null}
+{"split":" Zoe\u0308\u00a0"}`), "f", Options{}))
 	for _, c := range []struct {
 		where map[string]string
 		want  string
 	}{
-		{nil, "[true true true]"},
-		{map[string]string{"split": "test"}, "[true false false]"},
-		{map[string]string{"n": "1"}, "[true true false]"},
-		{map[string]string{"n": "null"}, "[false false true]"},
-		{map[string]string{"n": "1", "split": "tune"}, "[false true false]"},
+		{nil, "[true true true true]"},
+		{map[string]string{"split": "test"}, "[true false false false]"},
+		{map[string]string{"n": "1"}, "[true true false false]"},
+		{map[string]string{"n": "null"}, "[false false true false]"},
+		{map[string]string{"n": "1", "split": "tune"}, "[false true false false]"},
+		{map[string]string{"split": "Zo\u00eb"}, "[false false false true]"}, // space, and letters of two signs
 	} {
 		f, got := Filter{Where: c.where}, []bool{}
 		for _, row := range rows {
@@ -37,7 +39,7 @@ func TestFilter(t *testing.T) {
 	for _, row := range rows {
 		f.Match(row)
 	}
-	want := "f: no row has part=1 (no such column) and split=tset (values are test, tune)"
+	want := "f: no row has part=1 (no such column) and split=tset (values are test, tune, Zo\u00eb)"
 	if got := f.NoMatch("f").Error(); got != want {
 		t.Error(got)
 	}

@@ -19,7 +19,7 @@ import (
 // Hugging Face exports, question generators' and chat models' outputs. A field is looked for in the
 // group that its own name is in.
 var synonyms = [][]string{
-	{"passage", "context", "paragraph", "document", "source", "source text", "text"},
+	{"passage", "context", "paragraph", "document", "source text", "text", "source"},
 	{"answer", "answers", "answer text", "gold answer", "target answer", "correct answer", "right answer",
 		"expected answer", "reference answer"},
 	{"question", "question text", "generated question", "predicted question", "prediction", "generated", "hypothesis"},

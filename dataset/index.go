@@ -136,7 +136,7 @@ func (r *Row) SystemName() SystemName {
 	for _, column := range []string{ColumnSystem, "model"} {
 		for _, c := range r.columns {
 			if strings.EqualFold(c.name, column) && !isNull(c.value) {
-				return SystemName{column, strings.TrimSpace(PlainText(c.value))}
+				return SystemName{column, NameIn(c.value)}
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -97,7 +99,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 		var h maphash.Hash
 		h.SetSeed(p.seed)
 		for _, text := range texts {
-			maphash.WriteComparable(&h, text)
+			maphash.WriteComparable(&h, norm.NFC.String(text)) // files of Macs may have it otherwise
 		}
 		return h.Sum64() | 1 // 0 is no value
 	}
@@ -125,7 +127,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	}
 	system := SystemName{column: p.System}
 	raw, named := row.Find(p.System)
-	if system.name = strings.TrimSpace(PlainText(raw)); !named {
+	if system.name = NameIn(raw); !named {
 		system = row.SystemName()
 	}
 	if system.column != "" && !p.withSystem {

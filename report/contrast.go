@@ -251,7 +251,7 @@ func (s *Stats) contrastSection() Section {
 		out.Notes = []string{fmt.Sprintf("* p below %.2f %s", 1-s.Interval.Level,
 			s.correctionText(len(s.others()), "row", "rows"))}
 	}
-	leftOut := false
+	leftOut, unknown := false, ""
 	for _, d := range s.Differences {
 		// the last sentence says rows without an error
 		if d.Uneven != "" || several && (s.isClean(&d) || !d.isSettled() || d.isAgainst()) {
@@ -267,11 +267,16 @@ func (s *Stats) contrastSection() Section {
 			name += ": " + d.System + " minus " + d.Than
 		case d.isSettled():
 			text = "*" + text
+		case float64(d.PHolm) < 1-stats.Level:
+			unknown = d.Unknown
 		}
 		if out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than); several {
 			out.Title = "The best system of a column minus the second best, in points"
 		}
 		out.Table.Rows = append(out.Table.Rows, []any{name, text, interval, d.PHolm.As(InP)})
+	}
+	if unknown != "" {
+		out.Notes = append(out.Notes, "a smaller p without * is not sure, as "+unknown)
 	}
 	if leftOut {
 		out.Notes = append(out.Notes, "pairs are of rows, or of their means, for the same input, for rows without error "+

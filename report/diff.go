@@ -2,6 +2,8 @@ package report
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -44,6 +46,7 @@ type Diff struct {
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
 
 	untagged int // of Both, in A or in B
+	stale    int // of ChangedText, rows of which the model said the very same
 	tested   int // error types whose p-values are corrected together
 	// some row has probabilities, of which thresholds chose
 	decided bool
@@ -134,6 +137,7 @@ type sideRow struct {
 	system    int       // place in Comparison.systems
 	text      string    // the beginning
 	found     []finding // nil if untagged
+	model     [16]byte  // a hash of what the model said; zero where it gave no probabilities
 }
 
 // NewComparison starts without rows.
@@ -195,6 +199,10 @@ func (c *Comparison) add(side int, r diffRow) error {
 	add(r.Row)
 	hash := newGroupHash(r.group)
 	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found, system: c.systems.place(side, r.Row)}
+	if raw, err := json.Marshal(probabilitiesOf(r.diagnosis)); err == nil && len(raw) > len("null") {
+		sum := sha256.Sum256(raw)
+		kept.model = [16]byte(sum[:16])
+	}
 	if len(r.Values) > 0 {
 		kept.text = strings.Clone(words.First(r.Values[0], keptText))
 	}
@@ -223,6 +231,7 @@ func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 	d.Both++
 	if !sameText {
 		d.ChangedText++
+		d.stale += int(indicator(isStale(a, b)))
 	}
 	if !sameText && !d.SameTextOnly {
 		d.addTexts(a, b)
@@ -267,21 +276,6 @@ func (d *Diff) addTexts(a, b *sideRow) {
 		one, other := fromDifference(a.text, b.text)
 		d.ChangedTexts = append(d.ChangedTexts, TextChange{b.id, one, other})
 	}
-}
-
-// fromDifference leaves out of two texts what both begin with, but for a few characters.
-func fromDifference(a, b string) (string, string) {
-	const before = 20
-	one, other := []rune(a), []rune(b)
-	same := 0
-	for same < min(len(one), len(other)) && one[same] == other[same] {
-		same++
-	}
-	if same <= 2*before {
-		return a, b
-	}
-	from := same - before
-	return "…" + string(one[from:]), "…" + string(other[from:])
 }
 
 // hasRoom tells whether one more is listed behind so many.
@@ -357,6 +351,9 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 		FileWarning{Notes: append(d.Pairing.Notes(d.A.File, d.B.File), d.untaggedNotes()...)})
 	if text := differingThresholds(c.options.Thresholds); text != "" && (d.decided || isAnyKnown(d.Thresholds)) {
 		d.warnings = append(d.warnings, FileWarning{Notes: []string{text}})
+	}
+	if d.stale > 0 {
+		d.warnings = append(d.warnings, FileWarning{Notes: []string{d.staleText()}})
 	}
 	if d.Compared == 0 {
 		return nil, c.nothingCompared()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // SystemDiff is what changed for one system: shares of its compared rows without error, which were judged for the same
@@ -106,4 +107,25 @@ func (d *Diff) pooled() []string {
 		text += "; without error surely changed: " + strings.Join(sure, ", ")
 	}
 	return []string{text}
+}
+
+// isStale tells whether a model said the very same of two texts: one of them changed after it was tagged. Of those that
+// differ in case or space it may.
+func isStale(a, b *sideRow) bool {
+	read := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+	return a.model == b.model && a.model != [16]byte{} && read(a.text) != read(b.text)
+}
+
+// staleText says that texts changed after they were tagged.
+func (d *Diff) staleText() string {
+	return fmt.Sprintf("%s another text in B, and of both the model said the very same: what was found in one of them is "+
+		"old; tag %s again: erreval identify %[3]s -o OUT", words.Plural(d.stale, "row has", "rows have"), d.B.File,
+		words.Quote(d.B.File))
+}
+
+func probabilitiesOf(d *dataset.Diagnosis) dataset.Probabilities {
+	if d == nil {
+		return nil
+	}
+	return d.Probabilities
 }

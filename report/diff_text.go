@@ -212,3 +212,18 @@ func (c *Comparison) nothingCompared() error {
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text%s",
 		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText, tag)
 }
+
+// fromDifference leaves out of two texts what both begin with, but for a few characters.
+func fromDifference(a, b string) (string, string) {
+	const before = 20
+	one, other := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(one), len(other)) && one[same] == other[same] {
+		same++
+	}
+	if same <= 2*before {
+		return a, b
+	}
+	from := same - before
+	return "…" + string(one[from:]), "…" + string(other[from:])
+}

@@ -596,3 +596,32 @@ func TestPairingAdvice(t *testing.T) {
 		}
 	}
 }
+
+// TestStale: of a text that somebody changed in a tagged file the model says the very same as before.
+func TestStale(t *testing.T) {
+	const row = `{"id":"1","passage":"P","answer":"x","question":%q,"diagnosis":{"labels":["Vague"],"probabilities":{"Vague":%v}}}`
+	for name, c := range map[string]struct {
+		question string
+		p        float64
+		want     bool
+	}{"changed": {"Who built it?", 0.73, true}, "tagged again": {"Who built it?", 0.12, false},
+		"case and space": {"who build  it?", 0.73, false}} {
+		tax, read := readLines(t, fmt.Sprintf(row, "Who build it?", 0.73))
+		d := NewComparison(DiffOptions{Taxonomy: tax})
+		if err := d.ReadA(t.Context(), "a.csv", read); err != nil {
+			t.Fatal(err)
+		}
+		_, read = readLines(t, fmt.Sprintf(row, c.question, c.p))
+		if err := d.ReadB(t.Context(), "b.csv", read); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.ComputeDiff()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := fmt.Sprint(got.Warnings())
+		if strings.Contains(said, "1 row has another text in B, and of both the model said the very same") != c.want {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

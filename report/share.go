@@ -10,6 +10,7 @@ import (
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
+	"golang.org/x/text/unicode/norm"
 )
 
 // scheme holds what the figures need of a taxonomy.
@@ -159,7 +160,7 @@ type sumKey struct{ group, block int32 }
 type groupHash [16]byte
 
 func newGroupHash(group string) groupHash {
-	sum := sha256.Sum256([]byte(group))
+	sum := sha256.Sum256([]byte(norm.NFC.String(group))) // files of Macs may have it otherwise
 	return groupHash(sum[:16])
 }
 

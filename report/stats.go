@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -125,7 +124,7 @@ func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) 
 	raw, ok := row.Find(cmp.Or(by, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
-		return cmp.Or(dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw))), Nameless), true, nil
+		return cmp.Or(dataset.ShortName(dataset.NameIn(raw)), Nameless), true, nil
 	case ok:
 		return Nameless, true, nil
 	case by == "":

@@ -423,7 +423,8 @@ func TestNameless(t *testing.T) {
 
 // Space around a system's name, as people leave it in tables, makes no other system.
 func TestSystemOf(t *testing.T) {
-	for text, want := range map[string]string{"BART": "BART", " BART\u00a0": "BART", "BART QG ": "BART QG"} {
+	for text, want := range map[string]string{"BART": "BART", " BART\u00a0": "BART",
+		"Zoe\u0308": "Zo\u00eb", "BART QG ": "BART QG"} {
 		row, err := dataset.RowOf(map[string]any{"model": text})
 		if err != nil {
 			t.Fatal(err)

@@ -148,6 +148,7 @@ func (m *itemMeans) shares(rows stats.Difference) stats.Difference {
 	if few(&m.mine) || few(&m.theirs) {
 		d.Low, d.High, d.P = min(d.Low, rows.Low), max(d.High, rows.High), max(d.P, rows.P)
 	}
+	d.Low, d.High = max(d.Low, -1), min(d.High, 1) // which Student's t does not know
 	return d
 }
 
@@ -236,8 +237,8 @@ func (t *Tally) pairBest() {
 // to be compared by these: of one that lacks rows for some inputs, all rows together would not tell the truth.
 const pairedFrom = 0.5
 
-// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for pairs to tell whether
-// a difference of means that few rows make is one.
+// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for pairs to tell
+// whether a difference of means that few rows make is one.
 const mostlyPaired = 0.9
 
 // testIn compares two systems in a column, by pairs of rows where whole (see partners), else by the means of inputs,

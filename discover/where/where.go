@@ -120,7 +120,7 @@ func (c *Condition) matchColumn(row *dataset.Row) bool {
 	if number, err := strconv.ParseFloat(text, 64); err == nil && c.isNumber {
 		return c.compare(number)
 	}
-	return !strings.ContainsAny(c.op, "<>") && (text == c.value) == (c.op == "=")
+	return !strings.ContainsAny(c.op, "<>") && (dataset.CleanName(text) == dataset.CleanName(c.value)) == (c.op == "=")
 }
 
 func (c *Condition) compare(x float64) bool {

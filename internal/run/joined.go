@@ -106,7 +106,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		j.findID(row)
 	}
 	for column, want := range j.where {
-		if raw, ok := row.Find(column); ok && dataset.PlainText(raw) != want {
+		if raw, ok := row.Find(column); ok && dataset.NameIn(raw) != dataset.CleanName(want) {
 			return nil
 		}
 	}

@@ -322,7 +322,7 @@ func readCell(name string, raw json.RawMessage) (cell, bool) {
 	c := cell{name: name}
 	switch raw[0] {
 	case '"':
-		text := strings.TrimSpace(dataset.PlainText(raw))
+		text := dataset.NameIn(raw)
 		if text == "" {
 			return c, false
 		}

@@ -342,7 +342,7 @@ func (e errNoSystem) Error() string { return fmt.Sprintf("column %q names no sys
 
 // systemIn is the system that a column names.
 func systemIn(column string, raw json.RawMessage) (string, error) {
-	name := dataset.ShortName(strings.TrimSpace(dataset.PlainText(raw)))
+	name := dataset.ShortName(dataset.NameIn(raw))
 	if string(raw) == "null" || name == "" {
 		return "", errNoSystem{column}
 	}

@@ -151,8 +151,12 @@ func checkAlike(a, b *part) error {
 	if len(diff) == 0 {
 		return nil
 	}
-	return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made differently:\n  %s", a.path, b.path,
-		strings.Join(diff, "\n  ")))
+	next := ""
+	if slices.ContainsFunc(diff, func(d string) bool { return strings.HasPrefix(d, "map.") }) {
+		next = "\ngive the columns the same names in all inputs, and run the command on these again"
+	}
+	return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made differently:\n  %s%s", a.path, b.path,
+		strings.Join(diff, "\n  "), next))
 }
 
 // checkShards puts the parts in order, and finds those that are missing or there twice.
