@@ -31,6 +31,7 @@ type Contrast struct {
 	// bad ones, as those that a judge refused; "" where the systems have about as many
 	Unknown string `json:"unknown,omitempty"`
 
+	far                  bool // Unknown is as of far more rows
 	column, system, than int
 	pairs                int  // where Paired
 	apart                bool // few rows of both are for the same inputs
@@ -187,10 +188,11 @@ func (s *Stats) setUnknown(d *Contrast) {
 	turns := func(more float64) bool {
 		return more > 0 && nearest > 0 && Number(more*s.columns[d.column].span) >= nearest
 	}
-	lost := s.Rejected + s.LeftOut
+	lost := s.lostOf(s.Systems[better].Name).Lines
 	more := unknown(better, 0) - unknown(worse, 0)
+	d.far = math.Abs(more) > mostUneven
 	switch name := s.Systems[better].Name; {
-	case math.Abs(more) > mostUneven || turns(more):
+	case d.far || turns(more):
 		if more < 0 {
 			better = worse
 		}

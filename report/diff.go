@@ -97,6 +97,7 @@ type LabelDiff struct {
 	LostIDs    []string `json:"lost_ids"`
 
 	judgedOnce bool   // a compared row was judged for it in one of the files alone
+	far        bool   // unsure as of far more rows of one file it is not known
 	unsure     string // why the difference is no evidence, whatever its p; see Contrast.Unknown
 }
 

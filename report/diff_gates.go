@@ -107,11 +107,18 @@ func (g *growth) addTo(c *gate.Counts, asked map[string]bool) {
 		tested[i].PHolm = Number(corrected)
 		g.addNamed(c, ":"+tested[i].Label, "error type", tested[i:i+1])
 	}
-	if of := g.thresholds; len(of) == 2 && of[0].text != "" && of[1].text != "" && doDiffer(of) {
-		for subject, named := range c.Named {
-			named.Few = "the thresholds differ"
-			c.Named[subject] = named
-		}
+	few := ""
+	switch of := g.thresholds; {
+	case len(of) < 2 || !doDiffer(of):
+		return
+	case of[0].text != "" && of[1].text != "":
+		few = "the thresholds differ"
+	default:
+		few = "the thresholds of one file are not known"
+	}
+	for subject, named := range c.Named {
+		named.Few = few
+		c.Named[subject] = named
 	}
 }
 
@@ -128,12 +135,12 @@ func (g *growth) addAny(c *gate.Counts) {
 	}
 	named := c.Named[what]
 	switch sure := float64(l.P) < 1-stats.Level; {
-	case sure && l.unsure != "":
+	case l.unsure != "":
 		named.Few = l.unsure
 	case sure && len(named.Names) == 0:
 		named.Names = []string{anyError}
 	case !sure && l.Difference.Defined() && l.Difference != 0:
-		named.Few = g.interval.few(g.rows)
+		named.Few = cmp.Or(named.Few, g.interval.tooFew(g.rows))
 	}
 	c.Named[what] = named
 	systems := map[string][]string{}
@@ -171,12 +178,14 @@ func (g *growth) addNamed(c *gate.Counts, suffix, unit string, labels []LabelDif
 			of = &shrunk
 		}
 		switch sure := float64(l.PHolm) < 1-stats.Level; {
-		case sure && l.unsure != "":
+		case l.far: // of far more rows of one file it is not known
+			grown.Few, shrunk.Few = l.unsure, l.unsure
+		case l.unsure != "":
 			of.Few = l.unsure
 		case sure:
 			of.Names = append(of.Names, l.Label)
 		case l.Difference.Defined() && l.Difference != 0:
-			of.Few = cmp.Or(of.Few, g.interval.few(g.rows))
+			of.Few = cmp.Or(of.Few, g.interval.tooFew(g.rows))
 		}
 	}
 	c.Named[Grown+suffix], c.Named[Shrunk+suffix] = grown, shrunk

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -112,6 +113,14 @@ func (i *Interval) few(rows int) string {
 	}
 	return fmt.Sprintf("%s: too few for a difference to be sure; --group none takes each row by itself",
 		words.Plural(i.Groups, "group", "groups")+" of rows (by "+i.Group+")")
+}
+
+// tooFew is few, and says so of as few rows, too.
+func (i *Interval) tooFew(rows int) string {
+	if n := rows; n < fewestGroups || i.Group != "" && i.Groups < fewestGroups {
+		return cmp.Or(i.few(rows), rowsText(n)+" in too few groups for a difference to be sure")
+	}
+	return ""
 }
 
 // IntervalOptions say how intervals are resampled.

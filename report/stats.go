@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -38,6 +39,8 @@ type Stats struct {
 	issuesOfErrors bool // StatsOptions.OfErrors
 	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
 	unrecorded     bool
+	lost           map[string]Lost // by file
+	Gates          []gate.Result   `json:"gates,omitempty"` // see CheckGates
 	warnings       []FileWarning
 }
 
@@ -104,8 +107,7 @@ type StatsOptions struct {
 	OfErrors   bool              // the issues are kinds of the errors that rows were judged for
 	Thresholds []Thresholds      // of the files
 	Weak       []string          // of their models
-	LeftOut    int               // see Stats
-	Unrecorded bool              // of some files no record says LeftOut
+	LeftOut    map[string]Lost   // by file, what records say of the runs that made it
 	Tests      bool              // every pair of systems is tested, which keeps the values of all rows in memory
 }
 
@@ -156,6 +158,12 @@ type value struct {
 	x      float64
 }
 
+// Lost are lines of a file that are no rows.
+type Lost struct {
+	Lines      int  // that were rejected, when it was made or read
+	Unrecorded bool // no record says how many when it was made
+}
+
 // Tally counts rows for Stats. Its memory grows with the groups times systems, and with the rows up to mostPaired; with
 // StatsOptions.Tests with all rows.
 type Tally struct {
@@ -180,8 +188,13 @@ func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		texts: map[string]bool{}, inputs: map[itemOf]string{}, at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, LeftOut: o.LeftOut, unrecorded: o.Unrecorded, Thresholds: o.Thresholds,
+		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
+	for file, l := range o.LeftOut {
+		t.stats.lost[file] = l
+		t.stats.LeftOut += l.Lines
+		t.stats.unrecorded = t.stats.unrecorded || l.Unrecorded
+	}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
@@ -212,6 +225,12 @@ func (t *Tally) columnOf(kind, id string) int {
 // figures and in errors. A row of another taxonomy is an ErrUnfit, one without a column that the options name an
 // *OptionError.
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	before := len(t.rows.faults)
+	defer func() {
+		lost := t.stats.lost[file]
+		lost.Lines += len(t.rows.faults) - before
+		t.stats.lost[file] = lost
+	}()
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		if t.o.By == "" && !t.named {
 			t.hints.Add(row)

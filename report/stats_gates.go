@@ -2,33 +2,48 @@ package report
 
 import "github.com/erreval/erreval/internal/gate"
 
-// CheckGates decides limits for each system by itself; rejected lines belong to no system, but are told to each. Limits
-// on growth are about the second of two systems, as of two files, against the first.
+// CheckGates decides limits for each system by itself; lines that were rejected belong to none, but are told to each,
+// of files to their own. Limits on growth are about the second of two systems, as of two files, against the first.
 func (s *Stats) CheckGates(gates []gate.Gate, noError string) []gate.Result {
-	var results, growths []gate.Result
 	own := slicesWithout(gates, IsGrowth)
+	s.Gates = gate.CheckAll(slicesWithout(gates, func(g gate.Gate) bool { return !IsGrowth(g) }), s.grown(gates, noError))
 	for _, sys := range s.Systems {
+		lost := s.lostOf(sys.Name)
 		c := gate.Counts{Rows: sys.Rows, Tagged: sys.Tagged, Untagged: sys.Untagged, Truncated: sys.Truncated,
-			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected + s.LeftOut, RejectedUnknown: s.unrecorded,
+			WithoutError: sys.WithoutError.Rows, Rejected: lost.Lines, RejectedUnknown: lost.Unrecorded,
 			Labels: map[string]int{noError: sys.WithoutError.Rows}, NotJudged: map[string]int{}}
 		for _, l := range sys.Labels {
 			c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged
 		}
 		for _, r := range gate.CheckAll(own, c) {
 			r.Reason = sys.Name + ": " + r.Reason
-			results = append(results, r)
+			s.Gates = append(s.Gates, r)
 		}
 	}
-	if len(own) < len(gates) {
-		c := gate.Counts{NoError: noError, NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
-		if len(s.Systems) == 2 && s.Systems[0].Tagged > 0 {
-			c.Tagged = s.Systems[1].Tagged
-			of := s.growth()
-			of.addTo(&c, labelsAsked(gates))
-		}
-		growths = gate.CheckAll(slicesWithout(gates, func(g gate.Gate) bool { return !IsGrowth(g) }), c)
+	return s.Gates
+}
+
+// lostOf are the lines that may have been rows of a system.
+func (s *Stats) lostOf(system string) Lost {
+	if s.By == ByFile {
+		return s.lost[system]
 	}
-	return append(growths, results...)
+	return Lost{s.Rejected + s.LeftOut, s.unrecorded}
+}
+
+// grown are the counts for limits on growth.
+func (s *Stats) grown(gates []gate.Gate, noError string) gate.Counts {
+	c := gate.Counts{NoError: noError, Tagged: s.All.Tagged, NotJudged: map[string]int{}, Named: map[string]gate.Named{}}
+	if len(s.Systems) == 2 && s.Systems[0].Tagged > 0 && s.Systems[1].Tagged > 0 {
+		c.Tagged = s.Systems[1].Tagged
+		of := s.growth()
+		of.addTo(&c, labelsAsked(gates))
+		return c
+	}
+	for _, g := range gates {
+		c.Named[g.Subject] = gate.Named{Of: len(s.All.Labels), Unit: "error types", Few: "not both files have tagged rows"}
+	}
+	return c
 }
 
 // growth is what changed from the first of two systems to the second.
@@ -51,7 +66,7 @@ func (s *Stats) growth() growth {
 			if d.column != c {
 				continue
 			}
-			l.Difference, l.P, l.PHolm, l.unsure = d.Value, d.P, d.PHolm, d.Unknown
+			l.Difference, l.P, l.PHolm, l.unsure, l.far = d.Value, d.P, d.PHolm, d.Unknown, d.far
 			if d.system == 0 {
 				l.Difference = -l.Difference
 			}

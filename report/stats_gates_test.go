@@ -36,11 +36,13 @@ func TestGrownOfFiles(t *testing.T) {
 		missed string // limits
 		reason string // in the first one's
 	}{
-		"more":        {few, many, "grown>0 grown:Vague>0 shrunk:No Error>0", "grown: 1 of 10 error types: Vague"},
-		"less":        {many, few, "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
-		"as many":     {few, file("new", 100, 12, 0), "", "grown: 0 of 10 error types; fails if > 0"},
-		"few rows":    {few, file("new", 6, 3, 0), "grown>0 grown:Vague>0 shrunk:No Error>0", ""},
-		"no rows":     {few, nil, "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0 grown:Off Topic>0", "no tagged rows"},
+		"more":     {few, many, "grown>0 grown:Vague>0 shrunk:No Error>0", "grown: 1 of 10 error types: Vague"},
+		"less":     {many, few, "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
+		"as many":  {few, file("new", 100, 12, 0), "", "grown: 0 of 10 error types; fails if > 0"},
+		"few rows": {few, file("new", 6, 3, 0), "grown>0 grown:Vague>0 shrunk:No Error>0", ""},
+		"no rows":  {few, nil, "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0 grown:Off Topic>0", "not both files have tagged rows"},
+		"far less tagged": {few, file("new", 100, 10, 20), "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0",
+			"20 of 100 rows of b are untagged"},
 		"less tagged": {few, file("new", 100, 0, 8), "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
 	} {
 		tax, read := readLines(t, c.a...)
@@ -66,5 +68,27 @@ func TestGrownOfFiles(t *testing.T) {
 		if got := strings.Join(missed, " "); got != c.missed || !strings.Contains(results[0].Reason, c.reason) {
 			t.Errorf("%s: %s missed, want %s; %+v", name, got, c.missed, results)
 		}
+	}
+}
+
+// TestRejectedOfFiles: a line that was rejected when a file was made is told to that file alone.
+func TestRejectedOfFiles(t *testing.T) {
+	var tally *Tally
+	for _, file := range []string{"a", "b"} {
+		tax, read := readLines(t, `{"id":"1","passage":"P","answer":"x","question":"q","diagnosis":{"labels":["Vague"]}}`)
+		if tally == nil {
+			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, LeftOut: map[string]Lost{"a": {Lines: 1}, "b": {}}})
+		}
+		if err := tally.ReadRows(t.Context(), file, read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := tally.ComputeStats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.CheckGates([]gate.Gate{{Text: "rejected>0", Subject: gate.Rejected, Op: ">"}}, "No Error")
+	if len(got) != 2 || !got[0].Missed || got[1].Missed || got[1].Of != 1 || s.LeftOut != 1 {
+		t.Errorf("%+v", got)
 	}
 }

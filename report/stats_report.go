@@ -87,9 +87,10 @@ func (s *Stats) Report() *Report {
 	}
 	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {
-		r.Sections = s.lists()
+		r.Sections = append(Limits(s.Gates), s.lists()...)
 		return r
 	}
+	r.Sections = Limits(s.Gates)
 	for _, kinds := range [][]string{{kindLabel, kindScore}, {kindIssue}} {
 		if columns := s.shownOf(kinds...); len(columns) > 0 {
 			r.Sections = append(r.Sections, s.matrixSection(columns))

@@ -392,7 +392,7 @@ func TestRejectedLines(t *testing.T) {
 	for lost, want := range map[int]string{0: "surely more than a by", 1: "surely more than a by",
 		9: "not surely more than a, as 9 lines were rejected, and may be of b; "} {
 		tax, read := readLines(t, lines...)
-		tally := NewTally(StatsOptions{Taxonomy: tax, Group: "passage", LeftOut: lost})
+		tally := NewTally(StatsOptions{Taxonomy: tax, Group: "passage", LeftOut: map[string]Lost{"f": {Lines: lost}}})
 		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
 			t.Fatal(err)
 		}

@@ -102,9 +102,9 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{issues.Unlisted: issues.UnlistedName}
 	makers := o.makers()
 	so.Thresholds = o.thresholdsOf(makers)
-	for _, m := range makers {
-		so.LeftOut += m.Rejected
-		so.Unrecorded = so.Unrecorded || !m.Recorded
+	so.LeftOut = map[string]report.Lost{}
+	for i, m := range makers {
+		so.LeftOut[o.paths[i]] = report.Lost{Lines: m.Rejected, Unrecorded: !m.Recorded}
 		so.Weak = append(so.Weak, m.Weak...)
 	}
 	slices.Sort(so.Weak)
