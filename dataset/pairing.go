@@ -64,6 +64,7 @@ type Pairs struct {
 	FewIDs    bool          // By is not "id" because hardly any id is in both files
 	Mixed     bool          // By is not "id" because many of its pairs would be of other rows
 	Other     int           // pairs of rows on other inputs, as far as the group field says, or of other systems
+	Moved     int           // other pairs of which A has B's text in another row; of pairs by ids alone
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
 	Named     int           // systems that the rows of a file name, of the file with more
@@ -158,7 +159,8 @@ func (p *Pairing) pair() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
 	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
-	strange := p.countOther(pairs)
+	p.countOther(pairs)
+	strange := pairs.Other + pairs.Moved
 	mixed := !fewIDs && float64(strange) > FewUnpaired*float64(pairs.Both) // as where ids are the numbers of lines
 	if !p.byID && (!a.given || !b.given || fewIDs || mixed) {
 		best := pairs.Both

@@ -135,6 +135,26 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestPairingMoved: of a few rows behind one that is gone, ids that are numbers pair others; they are counted.
+func TestPairingMoved(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPairing(task, nil)
+	for i := range 60 {
+		p.AddA(rowWith(t, fmt.Sprint(i), "s", "x", fmt.Sprint("text ", i), nil))
+		text := i
+		if i >= 58 {
+			text = i + 1 // the last one is new
+		}
+		p.AddB(rowWith(t, fmt.Sprint(i), "s", "x", fmt.Sprint("text ", text), nil))
+	}
+	if got := p.Match(); fmt.Sprint(got.By, got.Moved, got.Other, got.Both) != "[id] 1 0 60" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPairingSystems: systems that are paired with others are named, the most frequent first, where a file has several.
 func TestPairingSystems(t *testing.T) {
 	task, err := taxonomy.Builtin("response")

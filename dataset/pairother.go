@@ -6,20 +6,18 @@ import (
 	"strings"
 )
 
-// countOther counts the pairs whose rows have other inputs or systems. all has besides those of moved texts.
-func (p *Pairing) countOther(pairs *Pairs) (all int) {
+// countOther counts the pairs whose rows have other inputs or systems, and those of moved texts.
+func (p *Pairing) countOther(pairs *Pairs) {
 	a, b, isOther, isMoved := p.sides[0].groups, p.sides[1].groups, p.isOther(), p.isMoved()
 	for j, i := range pairs.Of {
 		switch {
 		case i < 0:
 		case a[i] != b[j] || isOther(i, j):
 			pairs.Other++
-			all++
 		case isMoved(i, j):
-			all++
+			pairs.Moved++
 		}
 	}
-	return all
 }
 
 // countStrange counts the pairs whose row of B is of a group that A has, but not in its partner, or of another system,

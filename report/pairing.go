@@ -17,6 +17,7 @@ type Pairing struct {
 	FewIDs  bool `json:"few_ids,omitempty"`
 	Mixed   bool `json:"mixed,omitempty"`
 	Other   int  `json:"other_inputs,omitempty"`
+	Moved   int  `json:"moved_texts,omitempty"`
 
 	OnlyA int `json:"only_a"`
 	OnlyB int `json:"only_b"`
@@ -36,7 +37,7 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 	if p.Mixed && slices.Equal(p.Would, []string{dataset.ColumnID}) { // which was looked at, and tells nothing
 		p.Would = nil
 	}
-	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other,
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved,
 		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
 		Systems: p.Systems, column: p.Column, named: p.Named, wouldBoth: p.WouldBoth}
 }
@@ -77,6 +78,10 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 			"another id has), and say little of what changed: are the ids numbers of lines? Name other columns with "+
 			"--id COLUMN,COLUMN, or compare the files with erreval stats %s %s --by file",
 			p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
+	}
+	if p.Moved > 0 {
+		notes = append(notes, fmt.Sprintf("%s the very text of one with another id in A: where ids are numbers of lines, --id none "+
+			"pairs such rows by their texts", words.Plural(p.Moved, "row of B has", "rows of B have")))
 	}
 	if len(p.Systems) > 0 {
 		notes = append(notes, p.systemsText(a))

@@ -585,6 +585,10 @@ func TestPairingOfSystems(t *testing.T) {
 	if notes := p.Notes("my a.csv", "b.csv"); len(notes) != 1 || notes[0] != want {
 		t.Errorf("%q", notes)
 	}
+	p = NewPairing(&dataset.Pairs{By: []string{"id"}, Moved: 1, Both: 16}, 16, 16)
+	if notes := p.Notes("a", "b"); len(notes) != 1 || !strings.HasPrefix(notes[0], "1 row of B has the very text of one with") {
+		t.Errorf("%q", notes)
+	}
 }
 
 // An id that is that of rows on other inputs is not recommended.
