@@ -80,8 +80,8 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 			p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
 	}
 	if p.Moved > 0 {
-		notes = append(notes, fmt.Sprintf("%s the very text of one with another id in A: where ids are numbers of lines, --id none "+
-			"pairs such rows by their texts", words.Plural(p.Moved, "row of B has", "rows of B have")))
+		notes = append(notes, fmt.Sprintf("%s the very text of one with another id in A: where ids are numbers of "+
+			"lines, --id none pairs such rows by their texts", words.Plural(p.Moved, "row of B has", "rows of B have")))
 	}
 	if len(p.Systems) > 0 {
 		notes = append(notes, p.systemsText(a))

@@ -586,7 +586,7 @@ func TestPairingOfSystems(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	p = NewPairing(&dataset.Pairs{By: []string{"id"}, Moved: 1, Both: 16}, 16, 16)
-	if notes := p.Notes("a", "b"); len(notes) != 1 || !strings.HasPrefix(notes[0], "1 row of B has the very text of one with") {
+	if notes := p.Notes("a", "b"); len(notes) != 1 || !strings.HasPrefix(notes[0], "1 row of B has the very text") {
 		t.Errorf("%q", notes)
 	}
 }
