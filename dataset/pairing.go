@@ -191,11 +191,15 @@ func (p *Pairing) pair() *Pairs {
 		if p.group >= 0 {
 			try(join(a.groups, a.system), join(b.groups, b.system), withSystem(p.names[p.group]), false)
 		}
-		try(a.inputs, b.inputs, inputs, false)
-		if p.group >= 0 {
-			try(a.groups, b.groups, []string{p.names[p.group]}, false)
+		ways := [][]string{withSystem(p.groupNames()...)}
+		if !p.shareSystems() { // else rows would be paired with those of another system
+			try(a.inputs, b.inputs, inputs, false)
+			if p.group >= 0 {
+				try(a.groups, b.groups, []string{p.names[p.group]}, false)
+			}
+			ways = append(ways, p.groupNames())
 		}
-		for _, by := range [][]string{withSystem(p.groupNames()...), p.groupNames()} { // several rows of each, all changed
+		for _, by := range ways { // several rows of each, all changed
 			none := &Pairs{Of: slices.Repeat([]int{-1}, b.rows), Same: make([]bool, b.rows), By: by, FewIDs: fewIDs,
 				Mixed: mixed}
 			if few := float64(best) <= FewUnpaired*float64(min(a.rows, b.rows)); !few || p.group < 0 {
@@ -205,6 +209,9 @@ func (p *Pairing) pair() *Pairs {
 				pairs, best = none, none.Both
 			}
 		}
+	}
+	if mixed && !p.byID && !pairs.Mixed { // nothing pairs more of them
+		p.dropStrange(pairs)
 	}
 	p.pairRest(pairs)
 	return pairs

@@ -64,6 +64,12 @@ func TestPairing(t *testing.T) {
 			[]texts{{"1", "t", "x", "r"}, {"2", "t", "y", "q2"}}, []int{2, 3}, "[input system]", nil},
 		"systems in another order": {[]texts{{"1", "s", "x", "p"}, {"2", "t", "x", "q"}},
 			[]texts{{"1", "t", "x", "q"}, {"2", "s", "x", "p"}}, []int{1, 0}, "[input system]", nil},
+		"ids of other inputs that nothing else pairs": {
+			[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}, {"3", "s", "y", "r"}},
+			[]texts{{"1", "s", "x", "p2"}, {"2", "s", "x", "q2"}, {"3", "s", "y", "r2"}}, []int{0, -1, 2}, "[id]", nil},
+		"systems of both files are never mixed": {
+			[]texts{{"", "s", "x", "p"}, {"", "s", "x", "q"}, {"", "t", "x", "r"}, {"", "t", "y", "w"}},
+			[]texts{{"", "t", "x", "p"}, {"", "s", "x", "r"}, {"", "t", "y", "w2"}}, []int{2, -1, 3}, "[input system]", nil},
 		"a row put in front, and numbers as ids": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "x", "q"}, {"3", "s", "x", "r"}},
 			[]texts{{"1", "s", "x", "new"}, {"2", "s", "x", "p"}, {"3", "s", "x", "q"}, {"4", "s", "x", "r"}},
 			[]int{-1, 0, 1, 2}, "[input system]", nil},

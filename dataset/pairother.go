@@ -20,20 +20,50 @@ func (p *Pairing) countOther(pairs *Pairs) {
 	}
 }
 
-// countStrange counts the pairs whose row of B is of a group that A has, but not in its partner, or of another system,
-// or has a moved text: their key is no name of theirs, as the number of a line is none.
+// countStrange counts the pairs of isStrange.
 func (p *Pairing) countStrange(pairs *Pairs) (n int) {
+	isStrange := p.isStrange()
+	for j, i := range pairs.Of {
+		if i >= 0 && isStrange(i, j) {
+			n++
+		}
+	}
+	return n
+}
+
+// dropStrange parts the pairs of isStrange.
+func (p *Pairing) dropStrange(pairs *Pairs) {
+	isStrange := p.isStrange()
+	for j, i := range pairs.Of {
+		if i >= 0 && isStrange(i, j) {
+			pairs.Of[j], pairs.Same[j] = -1, false
+			pairs.Both--
+		}
+	}
+	pairs.Other, pairs.Moved = 0, 0
+	p.countOther(pairs)
+}
+
+// isStrange tells whether row j of B is of a group that A has, but not in row i, or of another system, or has a moved
+// text: what pairs them is no name of theirs, as the number of a line is none.
+func (p *Pairing) isStrange() func(i, j int) bool {
 	a, b, isOther, isMoved := p.sides[0].groups, p.sides[1].groups, p.isOther(), p.isMoved()
 	has := map[uint64]bool{}
 	for _, group := range a {
 		has[group] = group != 0
 	}
-	for j, i := range pairs.Of {
-		if i >= 0 && (a[i] != b[j] && has[b[j]] || isOther(i, j) || isMoved(i, j)) {
-			n++
+	return func(i, j int) bool { return a[i] != b[j] && has[b[j]] || isOther(i, j) || isMoved(i, j) }
+}
+
+// shareSystems tells whether a system that rows name is in both files.
+func (p *Pairing) shareSystems() bool {
+	a, b := p.named(p.sides[0].system), p.named(p.sides[1].system)
+	for name := range a {
+		if b[name] {
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // isOther tells whether rows i of A and j of B are of different systems, of which one has rows in both files.

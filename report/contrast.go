@@ -188,49 +188,38 @@ func (s *Stats) setUnknown(d *Contrast) {
 	turns := func(more float64) bool {
 		return more > 0 && nearest > 0 && Number(more*s.columns[d.column].span) >= nearest
 	}
-	lost := s.lostOf(s.Systems[better].Name).Lines
-	more := unknown(better, 0) - unknown(worse, 0)
+	lost := func(i int) int { return s.lostOf(s.Systems[i].Name).Lines }
+	own := func(i int) int { // lines that are known to be its
+		if s.By == ByFile {
+			return lost(i)
+		}
+		return 0
+	}
+	more := unknown(better, own(better)) - unknown(worse, own(worse))
 	d.far = math.Abs(more) > mostUneven
 	switch name := s.Systems[better].Name; {
 	case d.far || turns(more):
 		if more < 0 {
 			better = worse
 		}
-		sys, why := &s.Systems[better], map[string]string{kindLabel: "are untagged", kindScore: "have no score",
-			kindIssue: "were not searched"}
-		d.Unknown = fmt.Sprintf("%d of %s of %s %s", sys.Rows-s.known(d.column, sys), rowsText(sys.Rows), sys.Name,
-			why[s.columns[d.column].kind])
-	case turns(unknown(better, lost) - unknown(worse, 0)):
-		d.Unknown = fmt.Sprintf("%s, and may be of %s", words.Plural(lost, "line was rejected", "lines were rejected"), name)
+		d.Unknown = s.unknownText(d.column, better, own(better))
+	case turns(unknown(better, lost(better)) - unknown(worse, own(worse))):
+		d.Unknown = fmt.Sprintf("%s, and may be of %s",
+			words.Plural(lost(better), "line was rejected", "lines were rejected"), name)
 	default:
 		d.Unknown = ""
 	}
 }
 
-// isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.
-func (s *Stats) isOfErrors(c int) bool {
-	kind := s.columns[c].kind
-	return kind == kindLabel && s.columns[c].name == "" || kind == kindIssue && s.issuesOfErrors
-}
-
-// mostUneven is how far the shares of rows that were judged for an error may be apart.
-const mostUneven = 0.1
-
-// uneven names the errors that one of two systems was judged for in more of its rows than the other, and that rows
-// have: it may have fewer rows without error for that alone. Of a system without tagged rows nothing is known at all.
-func (s *Stats) uneven(a, b *SystemStats) string {
-	if a.Tagged == 0 || b.Tagged == 0 {
-		return ""
+// unknownText says how many rows of a system are not known in a column, or how many lines of its file are no rows.
+func (s *Stats) unknownText(c, system, lost int) string {
+	sys := &s.Systems[system]
+	n := sys.Rows - s.known(c, sys)
+	if lost > n {
+		return fmt.Sprintf("%d of %s of %s were rejected", lost, words.Plural(sys.Rows+lost, "line", "lines"), sys.Name)
 	}
-	var names []string
-	for c, column := range s.columns {
-		judged := func(sys *SystemStats) float64 { return sys.cells[c].sums.Rows / float64(sys.Tagged) }
-		if column.kind == kindLabel && column.name != "" && s.All.cells[c].Rows > 0 &&
-			math.Abs(judged(a)-judged(b)) > mostUneven {
-			names = append(names, column.name)
-		}
-	}
-	return strings.Join(names, ", ")
+	why := map[string]string{kindLabel: "are untagged", kindScore: "have no score", kindIssue: "were not searched"}
+	return fmt.Sprintf("%d of %s of %s %s", n, rowsText(sys.Rows), sys.Name, why[s.columns[c].kind])
 }
 
 // bestFirst orders systems by a column. Those of which nothing is known come last.

@@ -199,7 +199,8 @@ func (c *Comparison) add(side int, r diffRow) error {
 	}
 	add(r.Row)
 	hash := newGroupHash(r.group)
-	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found, system: c.systems.place(side, r.Row)}
+	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found,
+		system: c.systems.place(side, r.Row.SystemName().String())}
 	if raw, err := json.Marshal(probabilitiesOf(r.diagnosis)); err == nil && len(raw) > len("null") {
 		sum := sha256.Sum256(raw)
 		kept.model = [16]byte(sum[:16])
@@ -303,7 +304,7 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 				l.NotJudged++
 				return
 			}
-			c.systems.add(b, inA, inB)
+			c.systems.add(a, b, inA, inB)
 		}
 		if place > 0 {
 			one, two := a.found[place-1], b.found[place-1]
@@ -361,7 +362,7 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	}
 	d.eachLabel(c.computeShares)
 	d.correct()
-	d.Systems = c.systems.diffs(d.WithoutError.P)
+	d.Systems = c.systems.diffs(d.WithoutError.P, true)
 	return d, nil
 }
 

@@ -23,27 +23,27 @@ type SystemDiff struct {
 // isSure tells whether the share surely changed.
 func (d *SystemDiff) isSure() bool { return float64(d.PHolm) < 1-stats.Level }
 
-// systemSums count the compared rows of each system.
+// systemSums count the rows of each system in two files.
 type systemSums struct {
 	names  []string
 	places map[string]int
 	sides  [2]map[int]bool // systems of A and B
-	sums   *sums           // by group, a block a system: rows, without error in A, in B, in A alone
+	sums   *sums           // by group, a block a system: rows of A, without error, the same of B; of pairs in A alone
 }
 
-const systemCells = 4
+const systemCells = 5
 
 func newSystemSums() *systemSums {
 	return &systemSums{places: map[string]int{}, sides: [2]map[int]bool{{}, {}}, sums: newSums(systemCells)}
 }
 
-// place is that of the row's system among the names.
-func (s *systemSums) place(side int, row *dataset.Row) int {
-	name := row.SystemName().String()
+// place is that of a system among the names, which a file has rows of.
+func (s *systemSums) place(side int, name string) int {
 	at, known := s.places[name]
 	if !known {
+		name = strings.Clone(name)
 		at = len(s.names)
-		s.places[strings.Clone(name)], s.names = at, append(s.names, strings.Clone(name))
+		s.places[name], s.names = at, append(s.names, name)
 	}
 	if name != "" {
 		s.sides[side][at] = true
@@ -51,16 +51,19 @@ func (s *systemSums) place(side int, row *dataset.Row) int {
 	return at
 }
 
-// add counts a pair by the system of its row in B.
-func (s *systemSums) add(b *sideRow, inA, inB bool) {
+// add counts a pair of one system.
+func (s *systemSums) add(a, b *sideRow, inA, inB bool) {
+	if a.system != b.system {
+		return
+	}
 	cells := s.sums.of(b.group, b.system)
-	for i, x := range []bool{true, inA, inB, inA && !inB} {
+	for i, x := range []bool{true, inA, true, inB, inA && !inB} {
 		cells[i] += indicator(x)
 	}
 }
 
 // diffs are what changed for each system; nil where no file has several. together is the p-value of all rows.
-func (s *systemSums) diffs(together Number) (out []SystemDiff) {
+func (s *systemSums) diffs(together Number, isPaired bool) (out []SystemDiff) {
 	if max(len(s.sides[0]), len(s.sides[1])) < 2 {
 		return nil
 	}
@@ -71,16 +74,20 @@ func (s *systemSums) diffs(together Number) (out []SystemDiff) {
 		for i, key := range s.sums.keys {
 			if cells := s.sums.values[i]; int(key.block) == at {
 				a.AddGroup(cells[1], cells[0])
-				b.AddGroup(cells[2], cells[0])
-				change.AddGroup(cells[2]-cells[1], cells[0])
-				lost += cells[3]
+				b.AddGroup(cells[3], cells[2])
+				change.AddGroup(cells[3]-cells[1], cells[2])
+				lost += cells[4]
 			}
 		}
-		if change.Rows == 0 {
+		if a.Rows == 0 || b.Rows == 0 {
 			continue
 		}
-		d := SystemDiff{Name: name, Rows: int(change.Rows), A: newShare(&a).Share, B: newShare(&b).Share,
-			Difference: DifferenceOf(stats.PairedShares(lost, &change))}
+		difference := stats.ApartShares(&a, &b)
+		if isPaired {
+			difference = stats.PairedShares(lost, &change)
+		}
+		d := SystemDiff{Name: name, Rows: int(b.Rows), A: newShare(&a).Share, B: newShare(&b).Share,
+			Difference: DifferenceOf(difference)}
 		out, p = append(out, d), append(p, float64(d.P))
 	}
 	corrected := stats.Holm(append(p, float64(together)))
@@ -95,18 +102,22 @@ func (d *Diff) pooled() []string {
 	if d.Pairing.named < 2 {
 		return nil
 	}
-	text := fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one", d.Pairing.named,
-		d.Pairing.column)
+	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one%s", d.Pairing.named,
+		d.Pairing.column, surelyChanged(d.Systems))}
+}
+
+// surelyChanged names the systems of which the rows without error surely changed; "" where none did.
+func surelyChanged(of []SystemDiff) string {
 	var sure []string
-	for _, s := range d.Systems {
+	for _, s := range of {
 		if s.isSure() {
 			sure = append(sure, fmt.Sprintf("%s %s points (p %s)", s.Name, (100*s.Value).Text("%+.1f"), s.PHolm.Text(InP)))
 		}
 	}
-	if len(sure) > 0 {
-		text += "; without error surely changed: " + strings.Join(sure, ", ")
+	if len(sure) == 0 {
+		return ""
 	}
-	return []string{text}
+	return "; without error surely changed: " + strings.Join(sure, ", ")
 }
 
 // isStale tells whether a model said the very same of two texts: one of them changed after it was tagged. Of those that

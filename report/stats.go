@@ -40,6 +40,7 @@ type Stats struct {
 	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
 	unrecorded     bool
 	lost           map[string]Lost // by file
+	Named          []SystemDiff    `json:"named,omitempty"` // of two files, whose rows name several systems: from A to B
 	Gates          []gate.Result   `json:"gates,omitempty"` // see CheckGates
 	warnings       []FileWarning
 }
@@ -378,6 +379,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		t.pairOutputs()
 		t.pairBest()
 	}
+	t.compareNamed()
 	if err := t.test(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -72,6 +73,23 @@ func addCells(cells, more []float64) []float64 {
 		cells[i] += x
 	}
 	return cells
+}
+
+// compareNamed compares, of two files, the rows of each system that they name, as of different inputs.
+func (t *Tally) compareNamed() {
+	s := &t.stats
+	if s.By != ByFile || len(s.Systems) != 2 || len(t.outputs) == mostPaired {
+		return
+	}
+	sums := newSystemSums()
+	for _, o := range t.outputs {
+		if clean := t.valueIn(0, o); !math.IsNaN(clean) {
+			cells := sums.sums.of(string(o.group[:]), sums.place(o.system, o.name))
+			cells[2*o.system]++
+			cells[2*o.system+1] += clean
+		}
+	}
+	s.Named = sums.diffs(Undefined, false)
 }
 
 // publish fills the fields that JSON and pictures have.
@@ -152,3 +170,29 @@ func (c *column) title() string {
 
 // isBetterHigh tells whether more is better.
 func (c *column) isBetterHigh() bool { return c.name == "" || c.kind == kindScore }
+
+// isOfErrors tells whether the column is that of rows without error, or of issues that were made of errors.
+func (s *Stats) isOfErrors(c int) bool {
+	kind := s.columns[c].kind
+	return kind == kindLabel && s.columns[c].name == "" || kind == kindIssue && s.issuesOfErrors
+}
+
+// mostUneven is how far the shares of rows that were judged for an error may be apart.
+const mostUneven = 0.1
+
+// uneven names the errors that one of two systems was judged for in more of its rows than the other, and that rows
+// have: it may have fewer rows without error for that alone. Of a system without tagged rows nothing is known at all.
+func (s *Stats) uneven(a, b *SystemStats) string {
+	if a.Tagged == 0 || b.Tagged == 0 {
+		return ""
+	}
+	var names []string
+	for c, column := range s.columns {
+		judged := func(sys *SystemStats) float64 { return sys.cells[c].sums.Rows / float64(sys.Tagged) }
+		if column.kind == kindLabel && column.name != "" && s.All.cells[c].Rows > 0 &&
+			math.Abs(judged(a)-judged(b)) > mostUneven {
+			names = append(names, column.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

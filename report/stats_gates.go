@@ -41,7 +41,8 @@ func (s *Stats) grown(gates []gate.Gate, noError string) gate.Counts {
 		return c
 	}
 	for _, g := range gates {
-		c.Named[g.Subject] = gate.Named{Of: len(s.All.Labels), Unit: "error types", Few: "not both files have tagged rows"}
+		c.Named[g.Subject] = gate.Named{Of: len(s.All.Labels), Unit: "error types",
+			Few: "there are not two files with tagged rows"}
 	}
 	return c
 }
@@ -51,7 +52,7 @@ func (s *Stats) growth() growth {
 	a, b := &s.Systems[0], &s.Systems[1]
 	fewer := s.Interval // of the smaller one
 	fewer.Groups = min(a.cells[0].sums.Groups, b.cells[0].sums.Groups)
-	g := growth{interval: &fewer, rows: min(a.Tagged, b.Tagged), thresholds: s.Thresholds}
+	g := growth{systems: s.Named, interval: &fewer, rows: min(a.Tagged, b.Tagged), thresholds: s.Thresholds}
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue

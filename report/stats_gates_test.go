@@ -40,7 +40,7 @@ func TestGrownOfFiles(t *testing.T) {
 		"less":     {many, few, "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
 		"as many":  {few, file("new", 100, 12, 0), "", "grown: 0 of 10 error types; fails if > 0"},
 		"few rows": {few, file("new", 6, 3, 0), "grown>0 grown:Vague>0 shrunk:No Error>0", ""},
-		"no rows":  {few, nil, "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0 grown:Off Topic>0", "not both files have tagged rows"},
+		"no rows":  {few, nil, "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0 grown:Off Topic>0", "there are not two files with tagged rows"},
 		"far less tagged": {few, file("new", 100, 10, 20), "grown>0 shrunk>0 grown:Vague>0 shrunk:No Error>0",
 			"20 of 100 rows of b are untagged"},
 		"less tagged": {few, file("new", 100, 0, 8), "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
@@ -90,5 +90,45 @@ func TestRejectedOfFiles(t *testing.T) {
 	got := s.CheckGates([]gate.Gate{{Text: "rejected>0", Subject: gate.Rejected, Op: ">"}}, "No Error")
 	if len(got) != 2 || !got[0].Missed || got[1].Missed || got[1].Of != 1 || s.LeftOut != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestGrownOfNamed: of two files on other inputs one of two systems is worse in the second, and the other one better.
+func TestGrownOfNamed(t *testing.T) {
+	var tally *Tally
+	for side, file := range []string{"a", "b"} {
+		var lines []string
+		for k := range 60 {
+			for _, system := range []string{"s", "t"} {
+				label := "No Error"
+				if (system == "t") == (side == 0) && k%2 == 0 {
+					label = "Vague"
+				}
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"%[3]s%[2]d","answer":"x","question":"q",`+
+					`"diagnosis":{"labels":[%[4]q]}}`, system, k, file, label))
+			}
+		}
+		tax, read := readLines(t, lines...)
+		if tally == nil {
+			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
+		}
+		if err := tally.ReadRows(t.Context(), file, read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := tally.ComputeStats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := []gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}, {Text: "shrunk>0", Subject: Shrunk, Op: ">"}}
+	for i, want := range []string{"rows with any error of s;", "rows with any error of t;"} {
+		if r := s.CheckGates(limits, "No Error")[i]; !r.Missed || !strings.Contains(r.Reason, want) {
+			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+	const said = "2 systems count together in each file; --where COLUMN=NAME takes one; without error surely changed: " +
+		"s -50.0 points (p <0.001), t +50.0 points (p <0.001)"
+	if text := printed(t, s); !strings.Contains(text, said) {
+		t.Error(text)
 	}
 }

@@ -85,6 +85,10 @@ func (s *Stats) Report() *Report {
 	if few := s.Interval.few(s.All.Rows); few != "" && len(s.Systems) > 1 {
 		r.Facts = append(r.Facts, few)
 	}
+	if len(s.Named) > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d systems count together in each file; --where COLUMN=NAME takes one%s",
+			len(s.Named), surelyChanged(s.Named)))
+	}
 	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {
 		r.Sections = append(Limits(s.Gates), s.lists()...)

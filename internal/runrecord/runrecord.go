@@ -67,8 +67,8 @@ const Changed = "changed since erreval wrote it: what was found in texts that ch
 	"found it runs again, which replaces labels that somebody changed"
 
 // Missing says that nothing tells whether a tagged file is as its run wrote it.
-const Missing = "there is no run record beside it (OUT.run.json), so nothing tells whether texts changed since they " +
-	"were tagged: what was found in those is old"
+const Missing = "there is no run record beside it (OUT.run.json), so nothing tells which lines were rejected, or " +
+	"whether texts changed since they were tagged: what was found in those is old"
 
 // mostHashed is the largest file, in bytes, whose content is compared by commands that only look at it.
 const mostHashed = 64 << 20
