@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -100,7 +98,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 		var h maphash.Hash
 		h.SetSeed(p.seed)
 		for _, text := range texts {
-			maphash.WriteComparable(&h, norm.NFC.String(text)) // files of Macs may have it otherwise
+			maphash.WriteComparable(&h, FoldSpace(text))
 		}
 		return h.Sum64() | 1 // 0 is no value
 	}

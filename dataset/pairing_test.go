@@ -74,7 +74,7 @@ func TestPairing(t *testing.T) {
 			[]texts{{"1", "s", "x", "new"}, {"2", "s", "x", "p"}, {"3", "s", "x", "q"}, {"4", "s", "x", "r"}},
 			[]int{-1, 0, 1, 2}, "[input system]", nil},
 		"letters of two signs, as of Macs": {[]texts{{"", "Zo\u00eb", "Gr\u00fcnau", "p"}, {"", "t", "y", "q"}},
-			[]texts{{"", "t", "y", "r"}, {"", "Zoe\u0308 ", "Gru\u0308nau", "p2"}}, []int{1, 0}, "[input system]", nil},
+			[]texts{{"", "t", "y", "r"}, {"", "Zoe\u0308 ", "Gru\u0308nau\r\n", "p2"}}, []int{1, 0}, "[input system]", nil},
 		"ids of changed inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
 			[]texts{{"1", "s", "x2", "p"}, {"2", "s", "y2", "q"}}, []int{0, 1}, "[id]", nil},
 		"rows logged twice": {[]texts{{"1", "s", "x", "p"}, {"1", "s", "x", "p"}, {"2", "s", "y", "q"}},

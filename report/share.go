@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
-	"golang.org/x/text/unicode/norm"
 )
 
 // scheme holds what the figures need of a taxonomy.
@@ -169,7 +168,7 @@ type sumKey struct{ group, block int32 }
 type groupHash [16]byte
 
 func newGroupHash(group string) groupHash {
-	sum := sha256.Sum256([]byte(norm.NFC.String(group))) // files of Macs may have it otherwise
+	sum := sha256.Sum256([]byte(dataset.FoldSpace(group)))
 	return groupHash(sum[:16])
 }
 

@@ -22,6 +22,7 @@ type Stats struct {
 	Rejected int      `json:"rejected"`           // lines that are no rows
 	LeftOut  int      `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
 	Repeated int      `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
+	alone    []string // of two files, systems that one of them names
 	again    []string // systems with rows for one input in several files
 	// tagged rows without any label, not even that for no error; they count as without error
 	Unlabelled int           `json:"unlabelled,omitempty"`

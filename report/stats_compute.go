@@ -89,7 +89,14 @@ func (t *Tally) compareNamed() {
 			cells[2*o.system+1] += clean
 		}
 	}
-	s.Named = sums.diffs(Undefined, false)
+	if s.Named = sums.diffs(Undefined, false); max(len(sums.sides[0]), len(sums.sides[1])) < 2 {
+		return
+	}
+	for at, name := range sums.names {
+		if name != "" && sums.sides[0][at] != sums.sides[1][at] {
+			s.alone = append(s.alone, name)
+		}
+	}
 }
 
 // publish fills the fields that JSON and pictures have.

@@ -85,9 +85,13 @@ func (s *Stats) Report() *Report {
 	if few := s.Interval.few(s.All.Rows); few != "" && len(s.Systems) > 1 {
 		r.Facts = append(r.Facts, few)
 	}
-	if len(s.Named) > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%d systems count together in each file; --where COLUMN=NAME takes one%s",
-			len(s.Named), surelyChanged(s.Named)))
+	if len(s.Named)+len(s.alone) > 0 {
+		text := fmt.Sprintf("%s in both files, and count together; --where COLUMN=NAME takes one%s",
+			words.Plural(len(s.Named), "system is", "systems are"), surelyChanged(s.Named))
+		if len(s.alone) > 0 {
+			text += "; in one file alone: " + strings.Join(s.alone, ", ")
+		}
+		r.Facts = append(r.Facts, text)
 	}
 	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {

@@ -353,7 +353,7 @@ type Pairs struct {
 	Paired   int             `json:"paired"`  // pairs, whatever the filter says
 	AloneA   int             `json:"alone_a"` // rows of A without a partner, whatever the filter says
 	AloneB   int             `json:"alone_b"`
-	MissedA  int             `json:"missed_a"` // of AloneA, those of groups in which B has rows; 0 of runs
+	MissedA  int             `json:"missed_a"` // of AloneA, those of groups in which B has rows
 	MissedB  int             `json:"missed_b"`
 	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below
 	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or as Value and Only say

@@ -157,25 +157,25 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 // pairSides pairs the rows of two sides of a facet, and counts those without a partner.
 func (x *Index) pairSides(ctx context.Context, facet string, a, b []int) (pairs [][2]int, out *Pairs, err error) {
 	out = &Pairs{Values: []PairValue{}, Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
+	keysOf := x.inputs
 	if facet == facetRun {
-		keys, err := x.pairs(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		pairs = pairRows(a, b, keys, nil)
-	} else {
-		keys, keysErr := x.inputs(ctx)
-		groups, groupsErr := x.groups(ctx)
-		ids, idsErr := x.ids(ctx)
-		if err := errors.Join(keysErr, groupsErr, idsErr); err != nil {
-			return nil, nil, err
-		}
+		keysOf = x.pairs
+	}
+	keys, keysErr := keysOf(ctx)
+	groups, groupsErr := x.groups(ctx)
+	ids, idsErr := x.ids(ctx)
+	if err := errors.Join(keysErr, groupsErr, idsErr); err != nil {
+		return nil, nil, err
+	}
+	if facet != facetRun {
 		for _, rows := range [][]int{a, b} { // whatever the order of the file
 			slices.SortStableFunc(rows, func(n, m int) int { return cmp.Compare(ids[n], ids[m]) })
 		}
-		pairs = pairRows(a, b, groups, pairRows(a, b, keys, nil)) // and what is left of groups
-		out.MissedA, out.MissedB = missed(a, b, pairs, groups)
 	}
+	if pairs = pairRows(a, b, keys, nil); facet != facetRun { // and what is left of groups
+		pairs = pairRows(a, b, groups, pairs)
+	}
+	out.MissedA, out.MissedB = missed(a, b, pairs, groups)
 	out.Paired, out.AloneA, out.AloneB = len(pairs), len(a)-len(pairs), len(b)-len(pairs)
 	return pairs, out, nil
 }

@@ -189,7 +189,7 @@ export class LocalSource implements Source {
     if (!runs) join(group);
     const missed = (rows: number[], others: number[]) => {
       const of = grouped(others, group);
-      return runs ? 0 : left(rows).filter((r) => of.has(group[r]!)).length;
+      return left(rows).filter((r) => of.has(group[r]!)).length;
     };
     all.sort(([x], [y]) => x - y);
     const chosen = this.flags(q.filter);

@@ -299,7 +299,7 @@ def pairs(q):
                 both += zip(left, others)
                 rest = [r for r in rest if r["group"] != g]
     both.sort(key=lambda p: p[0]["n"])
-    missed = lambda rows, other, at: 0 if runs else sum(
+    missed = lambda rows, other, at: sum(
         r["group"] in {x["group"] for x in other} and r["n"] not in {p[at]["n"] for p in both} for r in rows)
     out = {"paired": len(both), "alone_a": len(a) - len(both), "alone_b": len(rest),
            "missed_a": missed(a, b, 0), "missed_b": missed(b, a, 1)}

@@ -94,7 +94,7 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
   const from = begins(params["from"]);
   const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, only, filter, from], async (s, signal) =>
     facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), ...(only ? { only } : {}), offset: from, limit: size }, signal));
-  const sure = (pairs: Pairs) => a.side.facet === "run" || arePaired(pairs);
+  const sure = arePaired;
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
   return (
     <>
