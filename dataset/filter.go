@@ -63,8 +63,8 @@ func NameIn(raw json.RawMessage) string { return CleanName(PlainText(raw)) }
 // together of several, as Macs write them.
 func CleanName(name string) string { return norm.NFC.String(strings.TrimSpace(name)) }
 
-// FoldSpace is a text with one blank for each white space inside, and its letters as CleanName has them: what is left of
-// it by programs that write it otherwise.
+// FoldSpace is a text with one blank for each white space inside, and its letters as CleanName has them: what programs
+// that write it otherwise leave of it.
 func FoldSpace(text string) string { return norm.NFC.String(strings.Join(strings.Fields(text), " ")) }
 
 // PlainText is the text of a column that holds one, and any other column's JSON.

@@ -126,8 +126,8 @@ func TestGrownOfNamed(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
-	const said = "2 systems are in both files, and count together; --where COLUMN=NAME takes one; without error surely changed: " +
-		"s -50.0 points (p <0.001), t +50.0 points (p <0.001)"
+	const said = "2 systems are in both files, and count together; --where COLUMN=NAME takes one; without error surely " +
+		"changed: s -50.0 points (p <0.001), t +50.0 points (p <0.001)"
 	if text := printed(t, s); !strings.Contains(text, said) {
 		t.Error(text)
 	}
