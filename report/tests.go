@@ -274,5 +274,8 @@ func (t *Tally) testIn(c, a, b int, paired *change, whole bool) Test {
 	d.Uneven = ""
 	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs.Rows), int(pairs.Rows)
 	s.setUnknown(&d.Contrast)
+	if names := s.uneven(&s.Systems[a], &s.Systems[b]); names != "" && s.isOfErrors(c) && d.Unknown == "" {
+		d.Unknown = "rows were not judged alike for " + names // those that are left out may be unlike the others
+	}
 	return d
 }

@@ -159,6 +159,30 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestUnevenPairs: a system of which far more rows lack the answer is no better by the pairs that are judged alike.
+func TestUnevenPairs(t *testing.T) {
+	var lines []string
+	for g := range 60 {
+		for _, system := range []string{"a", "b"} {
+			answer, label := "x", "No Error"
+			if system == "a" && g%2 == 0 {
+				answer = ""
+			}
+			if system == "b" && g%3 == 0 {
+				label = "Vague"
+			}
+			notJudged := map[bool]string{true: `,"not_judged":["Off Target Answer"]`}[answer == ""]
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":%[3]q,`+
+				`"question":"q","diagnosis":{"labels":[%[4]q]%s}}`, system, g, answer, label, notJudged))
+		}
+	}
+	lines[3] = strings.Replace(lines[3], "No Error", "Off Target Answer", 1) // which rows have
+	const want = "not surely more than b, as rows were not judged alike for Off Target Answer"
+	if text := printed(t, figuresOf(t, lines...)); !strings.Contains(text, want) {
+		t.Error(text)
+	}
+}
+
 // TestRestIsPaired: of two questions on each passage, which the systems ask for answers of their own, those in the order
 // of their ids are compared, as by erreval diff; of one and two questions the means.
 func TestRestIsPaired(t *testing.T) {
