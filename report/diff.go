@@ -2,8 +2,7 @@ package report
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -134,11 +133,12 @@ type Comparison struct {
 }
 
 type sideRow struct {
-	id, group string
-	system    int       // place in Comparison.systems
-	text      string    // the beginning
-	found     []finding // nil if untagged
-	model     [16]byte  // a hash of what the model said; zero where it gave no probabilities
+	id     string
+	group  groupHash
+	system int       // place in Comparison.systems
+	text   string    // the beginning
+	found  []finding // nil if untagged
+	model  groupHash // of what the model said; zero where it gave no probabilities
 }
 
 // NewComparison starts without rows.
@@ -198,12 +198,10 @@ func (c *Comparison) add(side int, r diffRow) error {
 		return err
 	}
 	add(r.Row)
-	hash := newGroupHash(r.group)
-	kept := sideRow{id: strings.Clone(r.ID), group: string(hash[:]), found: found,
+	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found,
 		system: c.systems.place(side, r.Row.SystemName().String())}
-	if raw, err := json.Marshal(probabilitiesOf(r.diagnosis)); err == nil && len(raw) > len("null") {
-		sum := sha256.Sum256(raw)
-		kept.model = [16]byte(sum[:16])
+	if r.diagnosis != nil && len(r.diagnosis.Probabilities) > 0 {
+		kept.model = newGroupHash(fmt.Sprint(r.diagnosis.Probabilities))
 	}
 	if len(r.Values) > 0 {
 		kept.text = strings.Clone(words.First(r.Values[0], keptText))
@@ -304,7 +302,7 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 				l.NotJudged++
 				return
 			}
-			c.systems.add(a, b, inA, inB)
+			c.systems.addPair(a, b, inA, inB)
 		}
 		if place > 0 {
 			one, two := a.found[place-1], b.found[place-1]
@@ -362,7 +360,9 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	}
 	d.eachLabel(c.computeShares)
 	d.correct()
-	d.Systems = c.systems.diffs(d.WithoutError.P, true)
+	if c.systems.areSeveral() {
+		d.Systems = c.systems.diffs(d.WithoutError.P, true)
+	}
 	return d, nil
 }
 

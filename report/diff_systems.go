@@ -27,32 +27,30 @@ func (d *SystemDiff) isSure() bool { return float64(d.PHolm) < 1-stats.Level }
 type systemSums struct {
 	names  []string
 	places map[string]int
-	sides  [2]map[int]bool // systems of A and B
-	sums   *sums           // by group, a block a system: rows of A, without error, the same of B; of pairs in A alone
+	rows   [][2]int // of each system that rows name, in A and B
+	sums   *sums    // by group, a block a system: rows of A, without error, the same of B; of pairs in A alone
 }
 
 const systemCells = 5
 
 func newSystemSums() *systemSums {
-	return &systemSums{places: map[string]int{}, sides: [2]map[int]bool{{}, {}}, sums: newSums(systemCells)}
+	return &systemSums{places: map[string]int{}, sums: newSums(systemCells)}
 }
 
-// place is that of a system among the names, which a file has rows of.
+// place is that of a system among the names, which a file has a row of.
 func (s *systemSums) place(side int, name string) int {
 	at, known := s.places[name]
 	if !known {
 		name = strings.Clone(name)
 		at = len(s.names)
-		s.places[name], s.names = at, append(s.names, name)
+		s.places[name], s.names, s.rows = at, append(s.names, name), append(s.rows, [2]int{})
 	}
-	if name != "" {
-		s.sides[side][at] = true
-	}
+	s.rows[at][side]++
 	return at
 }
 
-// add counts a pair of one system.
-func (s *systemSums) add(a, b *sideRow, inA, inB bool) {
+// addPair counts a pair of one system.
+func (s *systemSums) addPair(a, b *sideRow, inA, inB bool) {
 	if a.system != b.system {
 		return
 	}
@@ -62,33 +60,61 @@ func (s *systemSums) add(a, b *sideRow, inA, inB bool) {
 	}
 }
 
-// diffs are what changed for each system; nil where no file has several. together is the p-value of all rows.
+// addRow counts a row of one file alone.
+func (s *systemSums) addRow(side, system int, group groupHash, clean float64) {
+	cells := s.sums.of(group, system)
+	cells[2*side]++
+	cells[2*side+1] += clean
+}
+
+// areSeveral tells whether a file names several systems.
+func (s *systemSums) areSeveral() bool {
+	var named [2]int
+	for at, rows := range s.rows {
+		for side, n := range rows {
+			named[side] += int(indicator(n > 0 && s.names[at] != ""))
+		}
+	}
+	return max(named[0], named[1]) > 1
+}
+
+// alone are the systems that one file names, and the other does not.
+func (s *systemSums) alone() (names []string) {
+	for at, rows := range s.rows {
+		if (rows[0] == 0) != (rows[1] == 0) && s.names[at] != "" {
+			names = append(names, s.names[at])
+		}
+	}
+	return names
+}
+
+// diffs are what changed for each system that both files have. together is the p-value of all rows.
 func (s *systemSums) diffs(together Number, isPaired bool) (out []SystemDiff) {
-	if max(len(s.sides[0]), len(s.sides[1])) < 2 {
-		return nil
+	type of struct {
+		a, b, change stats.GroupSums
+		lost         float64
+	}
+	all := make([]of, len(s.names))
+	for i, key := range s.sums.keys {
+		x, cells := &all[key.block], s.sums.values[i]
+		x.a.AddGroup(cells[1], cells[0])
+		x.b.AddGroup(cells[3], cells[2])
+		x.change.AddGroup(cells[3]-cells[1], cells[2])
+		x.lost += cells[4]
 	}
 	var p []float64
-	for at, name := range s.names {
-		var a, b, change stats.GroupSums
-		lost := 0.0
-		for i, key := range s.sums.keys {
-			if cells := s.sums.values[i]; int(key.block) == at {
-				a.AddGroup(cells[1], cells[0])
-				b.AddGroup(cells[3], cells[2])
-				change.AddGroup(cells[3]-cells[1], cells[2])
-				lost += cells[4]
-			}
-		}
-		if a.Rows == 0 || b.Rows == 0 {
+	for at := range all {
+		x := &all[at]
+		if x.a.Rows == 0 || x.b.Rows == 0 {
 			continue
 		}
-		difference := stats.ApartShares(&a, &b)
+		difference := stats.ApartShares(&x.a, &x.b)
 		if isPaired {
-			difference = stats.PairedShares(lost, &change)
+			difference = stats.PairedShares(x.lost, &x.change)
 		}
-		d := SystemDiff{Name: name, Rows: int(b.Rows), A: newShare(&a).Share, B: newShare(&b).Share,
-			Difference: DifferenceOf(difference)}
-		out, p = append(out, d), append(p, float64(d.P))
+		out = append(out, SystemDiff{Name: s.names[at], Rows: int(x.b.Rows), A: newShare(&x.a).Share,
+			B: newShare(&x.b).Share, Difference: DifferenceOf(difference)})
+		p = append(p, difference.P)
 	}
 	corrected := stats.Holm(append(p, float64(together)))
 	for i := range out {
@@ -117,14 +143,14 @@ func surelyChanged(of []SystemDiff) string {
 	if len(sure) == 0 {
 		return ""
 	}
-	return "; without error surely changed: " + strings.Join(sure, ", ")
+	return "; without error surely changed: " + someOf(sure)
 }
 
 // isStale tells whether a model said the very same of two texts: one of them changed after it was tagged. Of those that
 // differ in case or space it may.
 func isStale(a, b *sideRow) bool {
-	read := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-	return a.model == b.model && a.model != [16]byte{} && read(a.text) != read(b.text)
+	return a.model == b.model && a.model != groupHash{} &&
+		!strings.EqualFold(dataset.FoldSpace(a.text), dataset.FoldSpace(b.text))
 }
 
 // staleText says that texts changed after they were tagged.
@@ -132,11 +158,4 @@ func (d *Diff) staleText() string {
 	return fmt.Sprintf("%s another text in B, and of both the model said the very same: what was found in one of them is "+
 		"old; tag %s again: erreval identify %[3]s -o OUT", words.Plural(d.stale, "row has", "rows have"), d.B.File,
 		words.Quote(d.B.File))
-}
-
-func probabilitiesOf(d *dataset.Diagnosis) dataset.Probabilities {
-	if d == nil {
-		return nil
-	}
-	return d.Probabilities
 }

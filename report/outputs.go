@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type output struct {
 	asked  inputKey // of a conversation: what its users said
 	rows   int      // of its system for the input
 	system int
+	file   int    // place in the files that were read
 	name   string // that the row says of its system, where files are systems
 	values []value
 	left   string // the errors that it was not judged for
@@ -36,7 +38,8 @@ type itemOf struct {
 }
 
 // addOutput keeps a row for the tests. Its values are those of addRow.
-func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system, file string, values []value) {
+func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group groupHash, system, file string,
+	values []value) {
 	at := slices.Index(t.o.Taxonomy.FieldNames(), t.o.Taxonomy.GroupField())
 	keyOf := func(values []string) inputKey {
 		rest := strings.Join(values[1:], "\n") // all fields but the judged one
@@ -62,7 +65,7 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group, system,
 	if system == file {
 		name = row.SystemName().String()
 	}
-	t.outputs = append(t.outputs, &output{group: newGroupHash(group), id: row.ID, name: name,
+	t.outputs = append(t.outputs, &output{group: group, id: row.ID, name: name, file: len(t.rows.files),
 		input: input, asked: asked, system: t.systems[system], values: values, left: d.Unjudged()})
 }
 
@@ -122,7 +125,7 @@ func (t *Tally) partByNames() {
 	}
 	for _, o := range t.outputs {
 		if several {
-			o.input.item = newGroupHash(string(o.input.item[:]) + o.name)
+			o.input.item = newGroupHash(fmt.Sprintf("%x %s", o.input.item, o.name))
 		}
 	}
 }
@@ -169,13 +172,13 @@ func number(outputs []*output) {
 // unlike the others.
 func partners(rows, others []*output) (out []*output, whole bool) {
 	by, taken := map[inputKey]*output{}, map[*output]bool{}
-	out, whole = make([]*output, len(rows)), true
 	for _, o := range others {
 		by[o.input] = o
 	}
-	items, left := map[groupHash]bool{}, map[groupHash][]int{} // places of rows, by item
+	out, whole = make([]*output, len(rows)), true
+	left, free := map[groupHash][]int{}, map[groupHash][]*output{} // what is left of each item: places of rows, and others
 	for i, o := range rows {
-		items[o.input.item] = true
+		left[o.input.item] = left[o.input.item] // has the item
 		// of more rows for an input than the other has, chance would choose
 		if p := by[o.input]; p != nil && (o.id == p.id || o.rows == p.rows) {
 			out[i], taken[p] = p, true
@@ -183,19 +186,16 @@ func partners(rows, others []*output) (out []*output, whole bool) {
 			left[o.input.item] = append(left[o.input.item], i)
 		}
 	}
-	theirs, free := map[groupHash]bool{}, map[groupHash][]*output{}
 	for _, o := range others {
-		if theirs[o.input.item] = true; !taken[o] {
+		free[o.input.item] = free[o.input.item]
+		if !taken[o] {
 			free[o.input.item] = append(free[o.input.item], o)
 		}
 	}
-	for item, rest := range free {
-		whole = whole && (!items[item] || len(rest) == len(left[item]))
-	}
 	for item, places := range left {
-		rest := free[item]
+		rest, both := free[item]
 		if len(rest) != len(places) {
-			whole = whole && !theirs[item]
+			whole = whole && !both
 			continue
 		}
 		slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(rows[i].id, rows[j].id) })

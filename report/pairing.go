@@ -74,9 +74,9 @@ func (p *Pairing) Fact() string {
 // Notes warn of rows that are left out because they have no partner, and of those that have a wrong one.
 func (p *Pairing) Notes(a, b string) (notes []string) {
 	if p.isMixed() {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs are of different rows (by their inputs, systems, or texts that "+
-			"another id has), and say little of what changed: are the ids numbers of lines? Name other columns with "+
-			"--id COLUMN,COLUMN, or compare the files with erreval stats %s %s --by file",
+		notes = append(notes, fmt.Sprintf("%d of %d pairs are of different rows (by their inputs or systems), and say "+
+			"little of what changed: are the ids numbers of lines? Name other columns with --id COLUMN,COLUMN, or compare "+
+			"the files with erreval stats %s %s --by file",
 			p.Other, p.RowsB-p.OnlyB, words.Quote(a), words.Quote(b)))
 	}
 	if p.Moved > 0 {
@@ -93,7 +93,7 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 	return notes
 }
 
-// shownSystems is how many systems that are paired with others a note names.
+// shownSystems is how many systems a note names.
 const shownSystems = 3
 
 // systemsText says which systems are paired with others: those of one file may be what changed.
@@ -111,13 +111,19 @@ func OtherSystems(of []dataset.SystemPairs, a, b string) string {
 		}
 		return fmt.Sprintf("%.40q", of)
 	}
-	for _, s := range of[:min(len(of), shownSystems)] {
+	for _, s := range of {
 		parts = append(parts, fmt.Sprintf("%s with %s (%d)", name(s.A), name(s.B), s.Pairs))
 	}
-	if more := len(of) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
+	return fmt.Sprintf("pairs are of systems with other names, %s's with %s's: %s", a, b, someOf(parts))
+}
+
+// someOf lists the first of several systems.
+func someOf(parts []string) string {
+	shown := strings.Join(parts[:min(len(parts), shownSystems)], ", ")
+	if more := len(parts) - shownSystems; more > 0 {
+		shown += fmt.Sprintf(", and %d more", more)
 	}
-	return fmt.Sprintf("pairs are of systems with other names, %s's with %s's: %s", a, b, strings.Join(parts, ", "))
+	return shown
 }
 
 func (p *Pairing) advice() string {

@@ -81,7 +81,7 @@ func tally(t *testing.T, w *witness, toy *taxonomy.Taxonomy) *Stats {
 	t.Helper()
 	tally := NewTally(StatsOptions{Taxonomy: toy, Group: "group"})
 	for _, r := range w.Rows {
-		if _, err := tally.addRow(r.System, r.Group, w.diagnosis("m@1", r.A), nil); err != nil {
+		if _, err := tally.addRow(r.System, newGroupHash(r.Group), w.diagnosis("m@1", r.A), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

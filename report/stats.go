@@ -22,7 +22,6 @@ type Stats struct {
 	Rejected int      `json:"rejected"`           // lines that are no rows
 	LeftOut  int      `json:"left_out"`           // lines that the runs which made the files rejected, as far as records say it
 	Repeated int      `json:"repeated,omitempty"` // rows with the texts of one before by the same system, counted too
-	alone    []string // of two files, systems that one of them names
 	again    []string // systems with rows for one input in several files
 	// tagged rows without any label, not even that for no error; they count as without error
 	Unlabelled int           `json:"unlabelled,omitempty"`
@@ -35,14 +34,14 @@ type Stats struct {
 	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
 	columns        []column
-	leastGroups    int  // a system of three or more needs to be compared
-	few            int  // systems of fewer
-	issuesOfErrors bool // StatsOptions.OfErrors
-	unevenPairs    int  // of systems, which Tests leave out (Contrast.Uneven)
-	unrecorded     bool
+	leastGroups    int             // a system of three or more needs to be compared
+	few            int             // systems of fewer
+	issuesOfErrors bool            // StatsOptions.OfErrors
+	unevenPairs    int             // of systems, which Tests leave out (Contrast.Uneven)
 	lost           map[string]Lost // by file
-	Named          []SystemDiff    `json:"named,omitempty"` // of two files, whose rows name several systems: from A to B
-	Gates          []gate.Result   `json:"gates,omitempty"` // see CheckGates
+	inFiles        *systemSums     // of the first two files, the systems that rows name
+	BySystem       []SystemDiff    `json:"by_system,omitempty"` // of two files that name several: from the first to the second
+	Gates          []gate.Result   `json:"gates,omitempty"`     // see CheckGates
 	warnings       []FileWarning
 }
 
@@ -182,20 +181,18 @@ type Tally struct {
 	outputs  []*output         // for tests
 	bySystem [][]*output       // the same, by system
 	texts    map[string]bool   // by system, of the first mostPaired rows that name one
-	inputs   map[itemOf]string // and the file that first had the input
 }
 
 // NewTally starts counting.
 func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		texts: map[string]bool{}, inputs: map[itemOf]string{}, at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, Thresholds: o.Thresholds,
+		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0),
+		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, inFiles: newSystemSums(), Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	for file, l := range o.LeftOut {
 		t.stats.lost[file] = l
 		t.stats.LeftOut += l.Lines
-		t.stats.unrecorded = t.stats.unrecorded || l.Unrecorded
 	}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
@@ -249,10 +246,14 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
-		values, err := t.addRow(system, group, d, t.valuesOf(row))
-		t.countRepeat(system, file, row)
+		hash := newGroupHash(group)
+		values, err := t.addRow(system, hash, d, t.valuesOf(row))
+		t.countRepeat(system, row)
+		if t.o.By == ByFile {
+			t.addNamed(t.systems[file], row, hash, values)
+		}
 		if err == nil && values != nil && (t.o.Tests || len(t.outputs) < mostPaired) {
-			t.addOutput(row, d, group, system, file, values)
+			t.addOutput(row, d, hash, system, file, values)
 		}
 		return err
 	})
@@ -297,7 +298,7 @@ func (t *Tally) systemKind() string {
 
 // addRow counts one row, and gives all its values; d is nil where there is no diagnosis, values are those besides its
 // labels.
-func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []value) ([]value, error) {
+func (t *Tally) addRow(system string, group groupHash, d *dataset.Diagnosis, values []value) ([]value, error) {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -375,12 +376,13 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
 	}
 	s.Rejected = len(t.rows.faults)
+	s.compareNamed()
+	s.again = t.namedAgain()
 	t.computeShares()
 	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept
 		t.pairOutputs()
 		t.pairBest()
 	}
-	t.compareNamed()
 	if err := t.test(); err != nil {
 		return nil, err
 	}

@@ -75,28 +75,45 @@ func addCells(cells, more []float64) []float64 {
 	return cells
 }
 
+// addNamed counts a row of one of two files by the system that it names.
+func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []value) {
+	if file > 1 {
+		return
+	}
+	systems := t.stats.inFiles
+	system := systems.place(file, row.SystemName().String())
+	for _, v := range values {
+		if v.column == 0 { // whether it is without error
+			systems.addRow(file, system, group, v.x)
+		}
+	}
+}
+
 // compareNamed compares, of two files, the rows of each system that they name, as of different inputs.
-func (t *Tally) compareNamed() {
-	s := &t.stats
-	if s.By != ByFile || len(s.Systems) != 2 || len(t.outputs) == mostPaired {
-		return
+func (s *Stats) compareNamed() {
+	if len(s.Systems) == 2 && s.inFiles.areSeveral() {
+		s.BySystem = s.inFiles.diffs(Undefined, false)
 	}
-	sums := newSystemSums()
+}
+
+// namedAgain are systems that have rows for one input in several files, as of a run and of a rerun.
+func (t *Tally) namedAgain() (names []string) {
+	first := map[inputKey]map[int]int{} // by input, and by system: the file of its first row
 	for _, o := range t.outputs {
-		if clean := t.valueIn(0, o); !math.IsNaN(clean) {
-			cells := sums.sums.of(string(o.group[:]), sums.place(o.system, o.name))
-			cells[2*o.system]++
-			cells[2*o.system+1] += clean
+		if !t.named || t.stats.Systems[o.system].Name == Nameless {
+			continue
+		}
+		if first[o.input] == nil {
+			first[o.input] = map[int]int{}
+		}
+		file, before := first[o.input][o.system]
+		if name := t.stats.Systems[o.system].Name; !before {
+			first[o.input][o.system] = o.file
+		} else if file != o.file && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	if s.Named = sums.diffs(Undefined, false); max(len(sums.sides[0]), len(sums.sides[1])) < 2 {
-		return
-	}
-	for at, name := range sums.names {
-		if name != "" && sums.sides[0][at] != sums.sides[1][at] {
-			s.alone = append(s.alone, name)
-		}
-	}
+	return names
 }
 
 // publish fills the fields that JSON and pictures have.
@@ -119,18 +136,10 @@ func (s *SystemStats) publish(columns []column) {
 	}
 }
 
-// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice,
-// and notes a system that has rows for an input in several files, as those of a run and of a rerun.
-func (t *Tally) countRepeat(system, file string, row *dataset.Row) {
+// countRepeat counts a row that has the texts of one before by the same system, as of a request that was logged twice.
+func (t *Tally) countRepeat(system string, row *dataset.Row) {
 	if !t.named || system == Nameless || len(t.texts) == mostPaired {
 		return
-	}
-	if len(row.Values) > 1 {
-		input := itemOf{newGroupHash(strings.Join(row.Values[1:], "\n")), t.systems[system]}
-		first, before := t.inputs[input]
-		if t.inputs[input] = cmp.Or(first, file); before && first != file && !slices.Contains(t.stats.again, system) {
-			t.stats.again = append(t.stats.again, system)
-		}
 	}
 	sum := row.TextSum()
 	if key := string(sum[:]) + system; t.texts[key] {

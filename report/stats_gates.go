@@ -24,11 +24,13 @@ func (s *Stats) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 }
 
 // lostOf are the lines that may have been rows of a system.
-func (s *Stats) lostOf(system string) Lost {
-	if s.By == ByFile {
-		return s.lost[system]
+func (s *Stats) lostOf(system string) (lost Lost) {
+	for file, l := range s.lost {
+		if s.By != ByFile || file == system {
+			lost.Lines, lost.Unrecorded = lost.Lines+l.Lines, lost.Unrecorded || l.Unrecorded
+		}
 	}
-	return Lost{s.Rejected + s.LeftOut, s.unrecorded}
+	return lost
 }
 
 // grown are the counts for limits on growth.
@@ -52,7 +54,7 @@ func (s *Stats) growth() growth {
 	a, b := &s.Systems[0], &s.Systems[1]
 	fewer := s.Interval // of the smaller one
 	fewer.Groups = min(a.cells[0].sums.Groups, b.cells[0].sums.Groups)
-	g := growth{systems: s.Named, interval: &fewer, rows: min(a.Tagged, b.Tagged), thresholds: s.Thresholds}
+	g := growth{systems: s.BySystem, interval: &fewer, rows: min(a.Tagged, b.Tagged), thresholds: s.Thresholds}
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue

@@ -85,11 +85,11 @@ func (s *Stats) Report() *Report {
 	if few := s.Interval.few(s.All.Rows); few != "" && len(s.Systems) > 1 {
 		r.Facts = append(r.Facts, few)
 	}
-	if len(s.Named)+len(s.alone) > 0 {
+	if s.By == ByFile && len(s.Systems) == 2 && s.inFiles.areSeveral() {
 		text := fmt.Sprintf("%s in both files, and count together; --where COLUMN=NAME takes one%s",
-			words.Plural(len(s.Named), "system is", "systems are"), surelyChanged(s.Named))
-		if len(s.alone) > 0 {
-			text += "; in one file alone: " + strings.Join(s.alone, ", ")
+			words.Plural(len(s.BySystem), "system is", "systems are"), surelyChanged(s.BySystem))
+		if alone := s.inFiles.alone(); len(alone) > 0 {
+			text += "; in one file alone: " + someOf(alone)
 		}
 		r.Facts = append(r.Facts, text)
 	}

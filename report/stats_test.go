@@ -49,7 +49,7 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 					d.Labels = append(d.Labels, y.Name)
 				}
 			}
-			if _, err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
+			if _, err := tally.addRow(name, newGroupHash(fmt.Sprint(g)), d, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestUneven(t *testing.T) {
 				if len(d.Labels) > 0 {
 					values = append(values, value{issue, 1})
 				}
-				if _, err := tally.addRow([]string{"bare", "full"}[i], id, d, values); err != nil {
+				if _, err := tally.addRow([]string{"bare", "full"}[i], newGroupHash(id), d, values); err != nil {
 					t.Fatal(err)
 				}
 				if err := c.add(i, diffRow{Row: &dataset.Row{ID: id}, group: id, diagnosis: d}); err != nil {

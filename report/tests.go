@@ -24,21 +24,16 @@ type Test struct {
 	Rows int `json:"rows"` // pairs of rows; where Paired is false, rows of both systems
 }
 
-// changed are changes in columns.
-type changed struct {
-	all   []change
-	whole bool // see partners
-}
-
 // change sums up, in a column, the values of a system minus those of another one for the same inputs.
 type change struct {
 	stats.GroupSums
 	less      float64 // rows of which only the other system has what is looked for
 	sum, rows float64 // of this group
+	whole     bool    // see partners
 }
 
 // changes are those of some columns, of the rows of a system, group by group, and the rows of another.
-func (t *Tally) changes(system, than int, columns []int) changed {
+func (t *Tally) changes(system, than int, columns []int) []change {
 	all := make([]change, len(columns))
 	endGroup := func() {
 		for i := range all {
@@ -69,7 +64,10 @@ func (t *Tally) changes(system, than int, columns []int) changed {
 		}
 	}
 	endGroup()
-	return changed{all, whole}
+	for i := range all {
+		all[i].whole = whole
+	}
+	return all
 }
 
 // itemMeans sum up the items that two systems have, group by group.
@@ -183,7 +181,7 @@ func (t *Tally) test() error {
 		for _, b := range order[i+1:] {
 			all := t.changes(a, b, columns)
 			for k, c := range columns {
-				one := t.testIn(c, a, b, &all.all[k], all.whole)
+				one := t.testIn(c, a, b, &all[k])
 				if one.Value.Defined() {
 					s.Tests = append(s.Tests, one)
 				}
@@ -207,14 +205,14 @@ func (t *Tally) test() error {
 // pairBest compares, in the place of their shares, the rows of the best and the second best system of each column.
 // Where another one is surely better than the best by rows for the same input, it stands in the place of the second.
 func (t *Tally) pairBest() {
-	s, pairs := &t.stats, map[[2]int]changed{}
+	s, pairs := &t.stats, map[[2]int][]change{}
 	columns, systems := s.shown(), s.compared()
 	in := func(column, system, than int) Contrast {
 		of := [2]int{system, than}
-		if pairs[of].all == nil {
+		if pairs[of] == nil {
 			pairs[of] = t.changes(system, than, columns)
 		}
-		d := t.testIn(column, system, than, &pairs[of].all[slices.Index(columns, column)], pairs[of].whole).Contrast
+		d := t.testIn(column, system, than, &pairs[of][slices.Index(columns, column)]).Contrast
 		d.PHolm, d.apart = d.P, !d.Paired
 		return d
 	}
@@ -243,21 +241,21 @@ const mostlyPaired = 0.9
 
 // testIn compares two systems in a column, by pairs of rows where whole (see partners), else by the means of inputs,
 // where they share many.
-func (t *Tally) testIn(c, a, b int, paired *change, whole bool) Test {
+func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	s := &t.stats
 	d := Test{Contrast: s.between(c, a, b)}
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
 	var means itemMeans
 	pairs, shared := &paired.GroupSums, paired.Rows
-	if !whole {
+	if !paired.whole {
 		means = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
 		pairs, shared = &means.change, min(means.mine.Rows, means.theirs.Rows)
 	}
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
 	}
-	d.byMeans = !whole
+	d.byMeans = !paired.whole
 	difference := stats.PairedMeans(pairs)
 	switch isScore := s.columns[c].kind == kindScore; {
 	case d.byMeans && !isScore:

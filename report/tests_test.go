@@ -152,7 +152,7 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		tally.pairOutputs()
-		got := tally.changes(tally.systems["a"], tally.systems["b"], []int{tally.columnOf(kindIssue, "x")}).all[0]
+		got := tally.changes(tally.systems["a"], tally.systems["b"], []int{tally.columnOf(kindIssue, "x")})[0]
 		if got.Rows != c.rows || got.SumSquares != c.changed || got.less != c.less {
 			t.Errorf("%s: %+v", name, got)
 		}
