@@ -111,7 +111,7 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 		return rows.list[i], true, true
 	}
 	same = text == first.text || first.any
-	if !same && first.system.IsOther(row.SystemName()) {
+	if text != first.text && first.system.IsOther(row.SystemName()) {
 		return -1, false, false
 	}
 	switch s := m.state[first.at]; {

@@ -44,7 +44,6 @@ type goldIssue struct {
 	cluster, sentence, group string
 	by                       string // value of IssueOptions.By
 	right                    bool
-	hasTexts                 bool
 	found                    *issues.Finding // nil: the row is not in the file
 }
 
@@ -74,14 +73,12 @@ func (i *Issues) ReadGold(ctx context.Context, file string, read func() (*datase
 		if g.by, err = valueBy(row, i.o.By); err != nil {
 			return err
 		}
-		if g.hasTexts = len(row.Values) > 0; g.hasTexts {
-			g.group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group)
-		} else {
-			g.group = row.ID // until the row is found
+		if g.group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group); err != nil {
+			return err
 		}
 		i.index.Add(row, len(i.gold))
 		i.gold = append(i.gold, g)
-		return err
+		return nil
 	})
 	if err == nil && len(i.gold) == 0 {
 		err = fmt.Errorf("%s: there are no rows", file)
@@ -121,16 +118,16 @@ func (i *Issues) ReadFound(ctx context.Context, file string, read func() (*datas
 		if err != nil {
 			return err
 		}
-		at, _, ok := i.match.Find(row)
+		at, same, ok := i.match.Find(row)
+		if ok && !same {
+			i.report.Changed++
+			return nil
+		}
 		if !ok || f == nil {
 			i.report.WithoutGold++
 			return nil
 		}
-		if i.gold[at].found = f; !i.gold[at].hasTexts {
-			if i.gold[at].group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group); err != nil {
-				return err
-			}
-		}
+		i.gold[at].found = f
 		for _, id := range f.IDs {
 			if i.o.List.Find(id) < 0 {
 				return fmt.Errorf("row %s has the issue %q, which %s does not list", row.ID, id, issues.Path(file))
@@ -148,7 +145,7 @@ func (i *Issues) ReadVerdicts(ctx context.Context, _ string, read func() (*datas
 		if !ok {
 			return report.NoColumn("--verdict", row, i.o.Verdict)
 		}
-		at, _, there := match.Find(row)
+		at, sameText, ok := match.Find(row)
 		switch strings.ToLower(text) {
 		case "yes", "same":
 			text = "true"
@@ -161,7 +158,7 @@ func (i *Issues) ReadVerdicts(ctx context.Context, _ string, read func() (*datas
 		if err != nil {
 			return fmt.Errorf("row %s: column %q is %.40q; write yes or no", row.ID, i.o.Verdict, text)
 		}
-		if there {
+		if ok && sameText {
 			i.people[at] = same
 		}
 		return nil

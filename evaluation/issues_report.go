@@ -18,6 +18,7 @@ type IssueReport struct {
 	Rows        int            `json:"rows"`         // of the gold file
 	Found       int            `json:"found"`        // of them, rows that are in the file
 	WithoutGold int            `json:"without_gold"` // rows of the file that the gold file lacks
+	Changed     int            `json:"changed"`      // rows of the file that have another text than the gold row of their id
 	Right       int            `json:"right"`        // gold rows in which nothing is wrong
 	Assigned    int            `json:"assigned"`
 	NoIssue     int            `json:"no_issue"`
@@ -111,6 +112,10 @@ func (r *IssueReport) Report() *report.Report {
 	out := &report.Report{Title: fmt.Sprintf("Issues of %s against %s", r.File, r.Gold), Facts: []string{
 		fmt.Sprintf("%s with gold, %d in the file: %d assigned, %d without issue, %d unassigned; %d are right by gold",
 			words.Plural(r.Rows, "row", "rows"), r.Found, r.Assigned, r.NoIssue, r.Found-r.Assigned-r.NoIssue, r.Right)}}
+	if r.Changed > 0 {
+		out.Facts = append(out.Facts, fmt.Sprintf("%s another text than the gold row of the id: missing",
+			words.Plural(r.Changed, "row has", "rows have")))
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Unassigned)) {
 		out.Facts = append(out.Facts, fmt.Sprintf("unassigned because %s: %d", reason, r.Unassigned[reason]))
 	}

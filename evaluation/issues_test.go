@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
@@ -79,6 +80,29 @@ func TestIssuesFewWrong(t *testing.T) {
 	if r.Missed.Value != 1 || math.Abs(float64(r.Missed.Low)-0.01224) > 1e-5 ||
 		r.FalseIssues.Value != 0 || !(r.FalseIssues.High < 0.2) {
 		t.Errorf("missed %+v, false issues %+v", r.Missed, r.FalseIssues)
+	}
+}
+
+// What people said of a text says nothing of another one that has its id.
+func TestIssuesOfOtherText(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := NewIssues(IssueOptions{Taxonomy: task, List: &issues.List{}, Cluster: "cluster"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gold := rowWith(t, "1", map[string]any{"cluster": "unit"})
+	found := rowWith(t, "1", map[string]any{"issues": issues.Finding{Status: issues.None}})
+	gold.Values, found.Values = []string{"It is in feet.", "", "", ""}, []string{"It is in metres.", "", "", ""}
+	if err := errors.Join(i.ReadGold(t.Context(), "gold", reading([]*dataset.Row{gold})),
+		i.ReadFound(t.Context(), "found", reading([]*dataset.Row{found}))); err != nil {
+		t.Fatal(err)
+	}
+	r, err := i.ComputeReport(t.Context())
+	if err != nil || r.Changed != 1 || r.Found != 0 || !strings.HasPrefix(r.Report().Facts[1], "1 row has another text") {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -178,19 +178,21 @@ func partners(rows, others []*output) (out []*output, whole bool) {
 	out, whole = make([]*output, len(rows)), true
 	left, free := map[groupHash][]int{}, map[groupHash][]*output{} // what is left of each item: places of rows, and others
 	for i, o := range rows {
-		left[o.input.item] = left[o.input.item] // has the item
+		rest := left[o.input.item]
 		// of more rows for an input than the other has, chance would choose
 		if p := by[o.input]; p != nil && (o.id == p.id || o.rows == p.rows) {
 			out[i], taken[p] = p, true
 		} else {
-			left[o.input.item] = append(left[o.input.item], i)
+			rest = append(rest, i)
 		}
+		left[o.input.item] = rest // empty: has the item
 	}
 	for _, o := range others {
-		free[o.input.item] = free[o.input.item]
+		rest := free[o.input.item]
 		if !taken[o] {
-			free[o.input.item] = append(free[o.input.item], o)
+			rest = append(rest, o)
 		}
+		free[o.input.item] = rest
 	}
 	for item, places := range left {
 		rest, both := free[item]

@@ -99,7 +99,9 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := look.readGold(ctx, e, gold, labels); err != nil {
+	look.JoinedForm = evaluation.GoldForm
+	if err := look.readGold(ctx, e, gold, []string{ctx.String("gold-labels")}, []string{ctx.String("by"), ctx.String("auc")},
+		labels.ReadGold); err != nil {
 		return err
 	}
 	if err := look.readAll(ctx, e, labels.ReadPredictions); err != nil {
@@ -284,12 +286,13 @@ func runMetaIssues(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	err = look.readLabels(ctx, e, gold, found.ReadGold)
+	err = look.readGold(ctx, e, gold, nil,
+		[]string{ctx.String("gold-sentence"), ctx.String("gold-cluster"), ctx.String("by")}, found.ReadGold)
 	if err == nil {
 		err = look.Read(ctx.Context, e.Process, file, found.ReadFound)
 	}
 	if verdicts := ctx.String("verdicts"); err == nil && verdicts != "" {
-		err = look.readLabels(ctx, e, verdicts, found.ReadVerdicts)
+		err = look.readGold(ctx, e, verdicts, []string{ctx.String("verdict")}, nil, found.ReadVerdicts)
 	}
 	if err != nil {
 		return err

@@ -144,41 +144,30 @@ func (o *lookOptions) checkJoined(e *env) error {
 	return o.Joined.Check(e.Process)
 }
 
-// readLabels is Read for a file whose rows may lack the texts.
-func (o *lookOptions) readLabels(ctx *cli.Context, e *env, file string, take run.TakeRows) error {
-	err := o.Read(ctx.Context, e.Process, file, take)
-	if run.LacksColumns(err) {
-		rows := o.Rows
-		rows.Taxonomy, rows.Columns = run.WithoutFields(o.Taxonomy), nil
-		return rows.Read(ctx.Context, e.Process, file, take)
-	}
-	return err
-}
-
-// readGold reads gold labels: from rows with texts, or from rows without, which belong to the rows of the first file
-// with predictions that have their ids.
-func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, labels *evaluation.Labels) error {
+// readGold reads what people say in columns of a file, and in those of may where it has them: from rows with texts, or
+// from rows that lack some, which belong to the rows of the first file that have their ids.
+func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, columns, may []string, take run.TakeRows) error {
 	texts := *o
 	texts.RepeatedIDs = len(o.where) > 0                    // rows of one id may be those of several people
-	texts.Recorded, _ = run.ReadRecordedColumns(o.paths[0]) // the gold labels are mostly those of its rows
-	err := texts.Read(ctx.Context, e.Process, gold, labels.ReadGold)
+	texts.Recorded, _ = run.ReadRecordedColumns(o.paths[0]) // they are mostly those of its rows
+	err := texts.Read(ctx.Context, e.Process, gold, take)
 	if !run.LacksColumns(err) || gold == o.paths[0] {
 		return err
 	}
-	may := slices.Concat(slices.Collect(maps.Keys(o.where)), []string{ctx.String("by"), ctx.String("auc")})
-	may = slices.DeleteFunc(may, func(name string) bool { return name == "" })
+	may = slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(o.where)), may),
+		func(name string) bool { return name == "" })
 	rows := o.Rows
-	rows.JoinedWhere, rows.JoinedForm = o.where, evaluation.GoldForm
-	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, []string{ctx.String("gold-labels")}, may...)
+	rows.JoinedWhere = o.where
+	joined, err := rows.ReadJoined(ctx.Context, e.Process, gold, columns, may...)
 	if err != nil {
 		return err
 	}
 	of := *o
 	of.Joined = joined
-	take := func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
-		return labels.ReadGold(ctx, gold, joined.AllRows(read, len(o.Taxonomy.Fields)))
-	}
-	err = of.Read(ctx.Context, e.Process, o.paths[0], take)
+	err = of.Read(ctx.Context, e.Process, o.paths[0],
+		func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
+			return take(ctx, gold, joined.AllRows(read, len(o.Taxonomy.Fields)))
+		})
 	return cmp.Or(of.checkJoined(e), err)
 }
 

@@ -43,15 +43,20 @@ type Joined struct {
 	// by id: what rows say of their system, and how many rows of another one have the id
 	systems map[string]dataset.SystemName
 	others  int
+	other   string            // the column of the first other text
 	judged  []string          // names of the column with the judged text, which rows need not have
-	texts   map[string]string // by id: that text
+	fields  []string          // of the rows that get the columns: where each of their texts stands
+	texts   map[string][]said // by id
 }
+
+// said is what a row says in a column, of whichever blanks.
+type said struct{ column, text string }
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
 		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
-		systems: map[string]dataset.SystemName{}, texts: map[string]string{}}
+		systems: map[string]dataset.SystemName{}, texts: map[string][]said{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -70,7 +75,8 @@ func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns 
 func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*dataset.Row) error) error {
 	if len(in.Taxonomy.Fields) > 0 {
 		name := in.Taxonomy.Fields[0].Name
-		j.judged = []string{cmp.Or(in.Columns[name], name), "generated" + name, "predicted" + name}
+		name = simpleName(cmp.Or(in.Columns[name], name))
+		j.judged = []string{name, "generated" + name, "predicted" + name}
 	}
 	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
 	faults, err := in.Each(ctx, p, j.File, add)
@@ -126,23 +132,40 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	j.rows[id], j.ids, j.lines[id], j.systems[id] = values, append(j.ids, id), row.Line, row.SystemName()
-	for _, name := range row.Columns() {
-		if slices.ContainsFunc(j.judged, func(c string) bool { return simpleName(c) == simpleName(name) }) {
-			raw, _ := row.Get(name)
-			j.texts[id] = plainText(dataset.PlainText(raw))
-		}
-	}
+	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
+	j.noteTexts(id, row)
 	return nil
 }
 
-// plainText is a text whose blanks are alike.
-func plainText(text string) string { return strings.Join(strings.Fields(text), " ") }
+// noteTexts keeps what tells whether a row of the same id is the one that the file's row speaks of.
+func (j *Joined) noteTexts(id string, row *dataset.Row) {
+	j.systems[id], j.texts[id] = row.SystemName(), nil
+	for _, name := range row.Columns() {
+		raw, _ := row.Get(name)
+		if text := dataset.FoldSpace(dataset.PlainText(raw)); text != "" && string(raw) != "null" &&
+			!slices.Contains(j.columns, name) {
+			j.texts[id] = append(j.texts[id], said{name, text})
+		}
+	}
+}
 
-// isOther tells whether a row is of another system than the file's row of its id, or has another judged text.
+// isOther tells whether a row is of another system than the file's row of its id.
 func (j *Joined) isOther(id string, row *dataset.Row) bool {
-	return j.systems[id].IsOther(row.SystemName()) ||
-		j.texts[id] != "" && len(row.Values) > 0 && plainText(row.Values[0]) != j.texts[id]
+	return j.systems[id].IsOther(row.SystemName())
+}
+
+// otherText finds a text that the file's row of the id has and the row has not: its place in the row's Values.
+func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
+	for _, s := range j.texts[id] {
+		field := slices.Index(j.fields, s.column)
+		if _, own := row.Get(s.column); field < 0 && !own && slices.Contains(j.judged, simpleName(s.column)) {
+			field = 0
+		}
+		if field >= 0 && field < len(row.Values) && dataset.FoldSpace(row.Values[field]) != s.text {
+			return s, field
+		}
+	}
+	return said{}, -1
 }
 
 // findID takes a column that looks like an id, where the first row of the file has none.
@@ -195,14 +218,16 @@ func WithoutFields(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 // set gives a row the columns of its partner.
 func (j *Joined) set(row *dataset.Row) error {
 	id := cmp.Or(j.idOf(row), row.ID)
-	values, there := j.rows[id]
+	_, there := j.rows[id]
 	if item, ok := row.Get(j.Item); !there && ok {
-		if values, there = j.rows[dataset.PlainText(item)]; there {
+		if _, there = j.rows[dataset.PlainText(item)]; there {
 			id = dataset.PlainText(item)
 		}
 	}
-	if there && j.isOther(id, row) {
+	other, field := j.otherText(id, row)
+	if there && (field >= 0 || j.isOther(id, row)) {
 		j.others++
+		j.other = cmp.Or(j.other, other.column)
 		there = false
 	}
 	if !there {
@@ -213,7 +238,12 @@ func (j *Joined) set(row *dataset.Row) error {
 		j.again = id
 	}
 	j.found[id], j.seen[id] = true, true
-	for i, raw := range values {
+	return j.fill(row, id)
+}
+
+// fill gives a row the columns of the file's row of an id.
+func (j *Joined) fill(row *dataset.Row, id string) error {
+	for i, raw := range j.rows[id] {
 		if raw == nil && !j.there[j.columns[i]] {
 			continue
 		}
@@ -225,8 +255,10 @@ func (j *Joined) set(row *dataset.Row) error {
 }
 
 // AllRows are the rows of the file, where read gives those with the texts: with the place that they have in the file,
-// and behind them the rows without a partner, whose texts are not known.
+// and behind them the rows without a partner: with the text that the file says where one of their id has another, else
+// without known texts.
 func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
+	changed := map[string]*dataset.Row{}
 	var alone, columns []string
 	rest := false
 	return func() (*dataset.Row, error) {
@@ -240,35 +272,48 @@ func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (
 				return nil, err
 			}
 			id := cmp.Or(j.idOf(row), row.ID)
-			if line := j.lines[id]; line > 0 && !j.isOther(id, row) {
-				row.Source, row.Line = j.File, line
-				columns = row.Columns()
+			line := j.lines[id]
+			if line == 0 || j.isOther(id, row) {
+				continue
+			}
+			row.Source, row.Line, columns = j.File, line, row.Columns()
+			other, field := j.otherText(id, row)
+			if field < 0 {
 				return row, nil
 			}
+			row.Values[field], changed[id] = other.text, row
 		}
 		if len(alone) == 0 {
 			return nil, io.EOF
 		}
 		id := alone[0]
 		alone = alone[1:]
-		row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
-		for i, raw := range j.rows[id] {
-			if raw != nil && err == nil {
-				err = row.Set(j.nameOf(j.columns[i]), raw)
-			}
+		if row := changed[id]; row != nil {
+			j.found[id] = true
+			return row, j.fill(row, id)
 		}
-		for _, name := range columns { // that the others have
-			if _, there := row.Get(name); !there && err == nil {
-				err = row.Set(name, nil)
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		row.ID, row.Source, row.Line, row.AnyText = id, j.File, j.lines[id], true
-		row.Values = slices.Repeat([]string{"?"}, fields) // none of them is missing
-		return row, nil
+		return j.withoutTexts(id, fields, columns)
 	}
+}
+
+// withoutTexts is a row of the file whose texts are not known. It has the columns that others have.
+func (j *Joined) withoutTexts(id string, fields int, columns []string) (*dataset.Row, error) {
+	row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
+	for _, name := range columns {
+		if name != dataset.ColumnID {
+			err = cmp.Or(err, row.Set(name, nil))
+		}
+	}
+	for _, s := range j.texts[id] {
+		raw, _ := json.Marshal(s.text) // a text has no error
+		err = cmp.Or(err, row.Set(s.column, raw))
+	}
+	if err = cmp.Or(err, j.fill(row, id)); err != nil {
+		return nil, err
+	}
+	row.ID, row.Source, row.Line, row.AnyText = id, j.File, j.lines[id], true
+	row.Values = slices.Repeat([]string{id}, fields) // none of them is missing
+	return row, nil
 }
 
 // alone are the ids that no row had.
@@ -308,8 +353,12 @@ func (j *Joined) Check(p *Process) error {
 		return nil
 	}
 	if len(j.found) == 0 && j.others > 0 {
-		return fmt.Errorf("%s: rows with its ids have another text or name other systems in their column system or model "+
-			"than it does: write them alike, or leave that column out of one of the files", j.File)
+		what := "name other systems in their column system or model than it does"
+		if j.other != "" {
+			what = fmt.Sprintf("have other texts than its column %q", j.other)
+		}
+		return fmt.Errorf("%s: rows with its ids %s: write them alike, or leave that column out of one of the files", j.File,
+			what)
 	}
 	if len(j.found) == 0 {
 		hint := ""
@@ -329,7 +378,11 @@ func (j *Joined) Check(p *Process) error {
 	if len(alone) == 0 {
 		return nil
 	}
-	p.Note([]string{fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File,
-		words.Plural(len(j.ids), "row", "rows"), len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))})
+	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"), len(alone),
+		strings.Join(alone[:min(shownAlone, len(alone))], ", "))
+	if j.others > 0 {
+		note += fmt.Sprintf("; %s of its ids have another text or system", words.Plural(j.others, "row", "rows"))
+	}
+	p.Note([]string{note})
 	return nil
 }

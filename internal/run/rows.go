@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 		if err == nil && !noted || errors.Is(err, io.EOF) {
 			noted = true
 			p.Note(reader.Notes())
+			if in.Joined != nil {
+				in.Joined.fields = in.fieldColumns(reader)
+			}
 		}
 		if in.Joined != nil {
 			in.Joined.ended = errors.Is(err, io.EOF)
@@ -77,6 +81,15 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 		}
 		return row, err
 	})
+}
+
+// fieldColumns are where a file has the texts of its rows, in the taxonomy's order; known after the first of them.
+func (in *Rows) fieldColumns(reader *dataset.Reader) []string {
+	names, other := in.Taxonomy.FieldNames(), reader.Columns()
+	for i, name := range names {
+		names[i] = cmp.Or(other[name], name)
+	}
+	return names
 }
 
 // Each calls f for every row of a file ("-" is standard input) and returns the lines that are none.
