@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -108,7 +109,8 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 		r.count(&g)
 	}
 	if r.Found == 0 {
-		return nil, fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
+		return nil, fmt.Errorf("%s and %s have no row in common: rows are joined by id, and %s another text there", r.File, r.Gold,
+			words.Plural(r.Changed, "has", "have"))
 	}
 	groups, groupOf := i.groups()
 	p := i.partitions()

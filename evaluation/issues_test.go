@@ -93,15 +93,18 @@ func TestIssuesOfOtherText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gold := rowWith(t, "1", map[string]any{"cluster": "unit"})
-	found := rowWith(t, "1", map[string]any{"issues": issues.Finding{Status: issues.None}})
-	gold.Values, found.Values = []string{"It is in feet.", "", "", ""}, []string{"It is in metres.", "", "", ""}
-	if err := errors.Join(i.ReadGold(t.Context(), "gold", reading([]*dataset.Row{gold})),
-		i.ReadFound(t.Context(), "found", reading([]*dataset.Row{found}))); err != nil {
+	var gold, found []*dataset.Row
+	for _, id := range []string{"1", "2"} {
+		gold = append(gold, rowWith(t, id, map[string]any{"cluster": "unit"}))
+		found = append(found, rowWith(t, id, map[string]any{"issues": issues.Finding{Status: issues.None}}))
+	}
+	found[1].Values[0] = "another"
+	if err := errors.Join(i.ReadGold(t.Context(), "gold", reading(gold)),
+		i.ReadFound(t.Context(), "found", reading(found))); err != nil {
 		t.Fatal(err)
 	}
 	r, err := i.ComputeReport(t.Context())
-	if err != nil || r.Changed != 1 || r.Found != 0 || !strings.HasPrefix(r.Report().Facts[1], "1 row has another text") {
+	if err != nil || r.Changed != 1 || r.Found != 1 || !strings.HasPrefix(r.Report().Facts[1], "1 row has another text") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
