@@ -113,16 +113,19 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 	if err != nil {
 		return
 	}
-	ids := make([]string, len(known))
-	for i, mark := range known {
-		ids[i] = mark.Row.ID
+	var ids, texts []string // a file that was tagged again may have other ids
+	for _, mark := range known {
+		ids, texts = append(ids, mark.Row.ID), append(texts, mark.Row.Values[0])
 	}
-	rows, err := m.RowsWith(ctx, file, ids)
-	if err != nil {
-		return
+	if rows, err := m.RowsLike(ctx, file, ids, texts); err == nil {
+		m.setMarked(ctx, rows)
 	}
+}
+
+// setMarked has rows shown as marked that are: of these texts.
+func (m *marker) setMarked(ctx context.Context, rows []int) {
 	for _, n := range rows {
-		if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil { // of a row of these texts
+		if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil {
 			m.SetMarked(n, mark.Labels != nil)
 		}
 	}
@@ -156,7 +159,11 @@ func (m *marker) Mark(ctx context.Context, q view.MarkQuery) (*view.Marked, erro
 	} else if err != nil {
 		return nil, err
 	}
-	m.SetMarked(q.N, q.Labels != nil)
+	rows, err := m.SameInput(ctx, q.N) // the mark is of all that have the texts
+	if err != nil {
+		return nil, err
+	}
+	m.setMarked(ctx, rows)
 	return m.Marked(ctx, view.MarkedQuery{N: q.N})
 }
 

@@ -2,8 +2,6 @@ package view
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -54,36 +52,38 @@ func (x *Index) isMarked(n int) bool {
 	return x.marks.rows[n]
 }
 
-// RowsWith gives the rows of a run that have one of these ids, in order.
-func (x *Index) RowsWith(ctx context.Context, run int, ids []string) (rows []int, err error) {
-	places, err := x.ids(ctx)
-	if err != nil || len(places) == 0 {
-		return nil, err
-	}
-	rowAt := make([]int, slices.Max(places)+1) // a row whose id has the place
-	for n, place := range places {
-		rowAt[place] = n
-	}
-	wanted := map[int]bool{}
+// RowsLike gives the rows of a run that have one of these ids, or whose judged text begins as one of these texts does,
+// in order.
+func (x *Index) RowsLike(ctx context.Context, run int, ids, texts []string) (rows []int, err error) {
+	known, begins := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
-		place, found := slices.BinarySearchFunc(rowAt, id, func(n int, id string) int {
-			e, failed := x.entry(ctx, n)
-			if failed != nil {
-				err = failed
-				return 0
-			}
-			return strings.Compare(e.ID, id)
-		})
+		known[id] = true
+	}
+	for _, text := range texts {
+		begins[beginningOf([]string{text})] = true
+	}
+	for n := x.meta.Starts[run]; n < x.meta.Starts[run+1] && len(ids)+len(texts) > 0; n++ {
+		e, err := x.entry(ctx, n)
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			wanted[place] = true
+		if known[e.ID] || begins[e.Text] {
+			rows = append(rows, n)
 		}
 	}
-	for n := x.meta.Starts[run]; n < x.meta.Starts[run+1]; n++ {
-		if wanted[int(places[n])] {
-			rows = append(rows, n)
+	return rows, nil
+}
+
+// SameInput gives the rows of a row's run that have its input, itself among them.
+func (x *Index) SameInput(ctx context.Context, n int) (rows []int, err error) {
+	inputs, err := x.inputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run := x.runOf(n)
+	for other := x.meta.Starts[run]; other < x.meta.Starts[run+1]; other++ {
+		if inputs[other] == inputs[n] {
+			rows = append(rows, other)
 		}
 	}
 	return rows, nil

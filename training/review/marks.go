@@ -37,8 +37,8 @@ const (
 )
 
 // Marks is a file of marks while it grows: a line for each with the row's id and texts, labels, notes and reviewer, so
-// that it is a file of labelled rows as well. The last line of a row counts; each is on the disk before Set returns. It
-// is safe for several goroutines.
+// that it is a file of labelled rows as well. A mark is of a row's texts, whatever id they have; the last line of them
+// counts, and is on the disk before Set returns. It is safe for several goroutines.
 type Marks struct {
 	path     string
 	taxonomy *taxonomy.Taxonomy
@@ -59,7 +59,7 @@ type marked struct {
 	Mark
 }
 
-func (m *marked) key() string { return m.id + "\x00" + dataset.TextSHA256(m.values) }
+func (m *marked) key() string { return dataset.TextSHA256(m.values) }
 
 // OpenMarks reads the marks at path, and keeps other processes out of them until Close. Where there is no file, the
 // first Set makes it.
@@ -196,7 +196,12 @@ func (m *Marks) Set(row *dataset.Row, mark Mark) error {
 	if err := m.file.add(data); err != nil {
 		return err
 	}
-	return m.take(line)
+	if err := m.take(line); err != nil || m.lines == len(m.rows) && mark.Labels != nil {
+		return err
+	}
+	err = m.close()
+	m.file, m.rows, m.byKey, m.lines = nil, nil, map[string]*marked{}, 0
+	return errors.Join(err, m.open())
 }
 
 // format is a row's line.
@@ -218,13 +223,18 @@ func (m *Marks) row(line *marked) (*dataset.Row, error) {
 	return row, err
 }
 
-// Close leaves one line a marked row in the file, so that other programs need not know that the last one counts.
+// Close lets other processes have the file.
 func (m *Marks) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.file == nil {
 		return nil
 	}
+	return m.close()
+}
+
+// close leaves one line a marked row in the file, so that other programs need not know that the last one counts.
+func (m *Marks) close() error {
 	counting := []byte{}
 	n := 0
 	for _, line := range m.rows {
