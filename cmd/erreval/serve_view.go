@@ -126,7 +126,7 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 func (m *marker) setMarked(ctx context.Context, rows []int) {
 	for _, n := range rows {
 		if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil {
-			m.SetMarked(n, mark.Labels != nil)
+			m.SetMarked(n, mark)
 		}
 	}
 }

@@ -78,6 +78,10 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 	for i := range c.Measures {
 		cells = append(cells, c.Measures[i].Key)
 	}
+	hasMarks := x.hasMarks()
+	if hasMarks {
+		cells = append(cells, "marked", "marked.notes")
+	}
 	write := func() error {
 		for i := range cells {
 			if dataset.FormulaLike(cells[i]) {
@@ -116,6 +120,10 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 				cell = strconv.FormatFloat(*x, 'g', -1, 64)
 			}
 			cells = append(cells, cell)
+		}
+		if hasMarks {
+			mark := cmp.Or(x.markOf(n), &Marked{})
+			cells = append(cells, strings.Join(mark.Labels, "; "), mark.Notes)
 		}
 		return write()
 	}, write()

@@ -243,7 +243,17 @@ func TestMarked(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	for _, marked := range []bool{true, false} {
-		x.SetMarked(7, marked)
+		mark := &Marked{Notes: "of what?"}
+		if marked {
+			mark.Labels = []string{"Vague", "Off Topic"}
+		}
+		x.SetMarked(7, mark)
+		var table strings.Builder
+		err := x.Export(ctx, &table, ExportQuery{Filter: Filter{Search: "r8"}, Format: ExportCSV})
+		if err != nil || strings.Contains(table.String(), ",marked,marked.notes\n") != marked ||
+			strings.Contains(table.String(), ",Vague; Off Topic,of what?\n") != marked {
+			t.Error(table.String(), err)
+		}
 		vague := map[string]Condition{"label": {Any: []string{"Vague"}}}
 		page, err := x.Rows(ctx, RowsQuery{Filter: Filter{Marked: true, Facets: vague}, Limit: 9})
 		if err != nil || page.Total != btoi(marked) || marked && (page.Rows[0].ID != "r8" || !page.Rows[0].Marked) {

@@ -33,23 +33,34 @@ type Marker interface {
 // marks are the rows that people marked; they change while they are looked at.
 type marks struct {
 	mu   sync.Mutex
-	rows map[int]bool
+	rows map[int]*Marked
 }
 
-// SetMarked says of a row whether a person marked it.
-func (x *Index) SetMarked(n int, marked bool) {
+// SetMarked says of a row how a person marked it.
+func (x *Index) SetMarked(n int, mark *Marked) {
 	x.marks.mu.Lock()
 	defer x.marks.mu.Unlock()
 	if x.marks.rows == nil {
-		x.marks.rows = map[int]bool{}
+		x.marks.rows = map[int]*Marked{}
 	}
-	x.marks.rows[n] = marked
+	if x.marks.rows[n] = mark; mark.Labels == nil {
+		delete(x.marks.rows, n)
+	}
 }
 
-func (x *Index) isMarked(n int) bool {
+// markOf is a row's mark; nil is none.
+func (x *Index) markOf(n int) *Marked {
 	x.marks.mu.Lock()
 	defer x.marks.mu.Unlock()
 	return x.marks.rows[n]
+}
+
+func (x *Index) isMarked(n int) bool { return x.markOf(n) != nil }
+
+func (x *Index) hasMarks() bool {
+	x.marks.mu.Lock()
+	defer x.marks.mu.Unlock()
+	return len(x.marks.rows) > 0
 }
 
 // RowsLike gives the rows of a run that have one of these ids, or whose judged text begins as one of these texts does,
