@@ -47,6 +47,7 @@ type pairSide struct {
 	given                  bool // a row has an id of its own, not made of its texts
 	id, text, judged       []uint64
 	system, inputs, groups []uint64
+	named                  map[uint64]bool // systems that rows name
 	columns                []string
 	values                 map[string][]uint64 // by column; 0 is no text or whole number
 	rows                   int
@@ -98,7 +99,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 		var h maphash.Hash
 		h.SetSeed(p.seed)
 		for _, text := range texts {
-			maphash.WriteComparable(&h, FoldSpace(text))
+			maphash.WriteComparable(&h, text)
 		}
 		return h.Sum64() | 1 // 0 is no value
 	}
@@ -109,21 +110,25 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 		p.lines++
 		id = fmt.Sprint("\x00", p.lines)
 	}
-	s.id, s.text = append(s.id, hash(id)), append(s.text, hash(row.Values...))
-	s.judged = append(s.judged, hash(row.Values[:min(1, len(row.Values))]...))
+	texts := make([]string, len(row.Values))
+	for i, text := range row.Values {
+		if texts[i] = FoldSpace(text); i < len(p.empty) {
+			p.empty[i] = p.empty[i] && text == ""
+		}
+	}
+	first := min(1, len(texts))
+	s.id, s.text = append(s.id, hash(FoldSpace(id))), append(s.text, hash(texts...))
+	s.judged = append(s.judged, hash(texts[:first]...))
 	inputs := uint64(0)
-	if given := row.Values[min(1, len(row.Values)):]; strings.Join(given, "") != "" {
+	if given := texts[first:]; strings.Join(given, "") != "" {
 		inputs = hash(given...)
 	}
 	s.inputs = append(s.inputs, inputs)
 	group := uint64(0)
-	if p.group >= 0 && p.group < len(row.Values) && row.Values[p.group] != "" {
-		group = hash(row.Values[p.group])
+	if p.group >= 0 && p.group < len(texts) && texts[p.group] != "" {
+		group = hash(texts[p.group])
 	}
 	s.groups = append(s.groups, group)
-	for i, text := range row.Values[:min(len(row.Values), len(p.empty))] {
-		p.empty[i] = p.empty[i] && text == ""
-	}
 	system := SystemName{column: p.System}
 	raw, named := row.Find(p.System)
 	if system.name = NameIn(raw); !named {
@@ -133,7 +138,12 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 		p.withSystem, p.column = true, system.column
 	}
 	key := hash(system.name)
-	p.called[key] = system.name
+	if p.called[key] = system.name; s.named == nil {
+		s.named = map[uint64]bool{}
+	}
+	if system.name != "" {
+		s.named[key] = true
+	}
 	s.system = append(s.system, key)
 	s.rows++
 	return hash
@@ -146,7 +156,7 @@ func (p *Pairing) Match() *Pairs {
 		pairs.By[i] = p.column
 	}
 	pairs.Systems, pairs.Column = p.systemPairs(pairs), p.column
-	pairs.Named = max(len(p.named(p.sides[0].system)), len(p.named(p.sides[1].system)))
+	pairs.Named = max(len(p.sides[0].named), len(p.sides[1].named))
 	if rows := max(p.sides[0].rows, p.sides[1].rows); !isMost(pairs.Both-pairs.InOrder, rows) {
 		pairs.Would, pairs.WouldBoth = p.wouldPair(pairs.Both - pairs.InOrder)
 	}
@@ -200,7 +210,8 @@ func (p *Pairing) pair() *Pairs {
 		for _, by := range ways { // several rows of each, all changed
 			none := &Pairs{Of: slices.Repeat([]int{-1}, b.rows), Same: make([]bool, b.rows), By: by, FewIDs: fewIDs,
 				Mixed: mixed}
-			if few := float64(best) <= FewUnpaired*float64(min(a.rows, b.rows)); !few || p.group < 0 {
+			least := min(a.rows, b.rows)
+			if float64(best) > FewUnpaired*float64(least) && !(mixed && !isMost(best, least)) || p.group < 0 {
 				break
 			}
 			if p.pairRest(none); none.Both > best {

@@ -78,7 +78,7 @@ func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
 			value = m[1]
 		}
 		values = append(values, make([]uint64, n-len(values))...)
-		s.values[c.name] = append(values, hash(string(value)))
+		s.values[c.name] = append(values, hash(FoldSpace(string(value))))
 	}
 }
 
@@ -92,14 +92,14 @@ func (p *Pairing) wouldPair(now int) (names []string, both int) {
 			columns = append(columns, name)
 		}
 	}
-	rows := min(a.rows, b.rows)
+	rows, isStrange := min(a.rows, b.rows), p.isStrange()
 	pairs := func(names ...string) bool {
 		keyA, keyB := a.key(names), b.key(names)
 		if !mostlyDistinct(keyA) || !mostlyDistinct(keyB) {
 			return false
 		}
 		pairs := p.match(keyA, keyB, names, false)
-		both = pairs.Both - p.countStrange(pairs)
+		both = pairs.Both - pairs.count(isStrange)
 		return isMost(both, rows) && !isMost(now, both)
 	}
 	for _, name := range columns {

@@ -20,11 +20,10 @@ func (p *Pairing) countOther(pairs *Pairs) {
 	}
 }
 
-// countStrange counts the pairs of isStrange.
-func (p *Pairing) countStrange(pairs *Pairs) (n int) {
-	isStrange := p.isStrange()
-	for j, i := range pairs.Of {
-		if i >= 0 && isStrange(i, j) {
+// count counts the pairs of rows i of A and j of B that are so.
+func (p *Pairs) count(are func(i, j int) bool) (n int) {
+	for j, i := range p.Of {
+		if i >= 0 && are(i, j) {
 			n++
 		}
 	}
@@ -57,9 +56,8 @@ func (p *Pairing) isStrange() func(i, j int) bool {
 
 // shareSystems tells whether a system that rows name is in both files.
 func (p *Pairing) shareSystems() bool {
-	a, b := p.named(p.sides[0].system), p.named(p.sides[1].system)
-	for name := range a {
-		if b[name] {
+	for name := range p.sides[0].named {
+		if p.sides[1].named[name] {
 			return true
 		}
 	}
@@ -68,11 +66,10 @@ func (p *Pairing) shareSystems() bool {
 
 // isOther tells whether rows i of A and j of B are of different systems, of which one has rows in both files.
 func (p *Pairing) isOther() func(i, j int) bool {
-	a, b := p.sides[0].system, p.sides[1].system
-	inA, inB := p.named(a), p.named(b)
+	a, b := &p.sides[0], &p.sides[1]
 	return func(i, j int) bool {
-		one, other := a[i], b[j]
-		return one != other && p.called[one] != "" && p.called[other] != "" && (inB[one] || inA[other])
+		one, other := a.system[i], b.system[j]
+		return one != other && a.named[one] && b.named[other] && (b.named[one] || a.named[other])
 	}
 }
 
@@ -90,7 +87,7 @@ func (p *Pairing) isMoved() func(i, j int) bool {
 // systemPairs counts the pairs of systems with other names, where a file names several.
 func (p *Pairing) systemPairs(pairs *Pairs) (out []SystemPairs) {
 	a, b := p.sides[0].system, p.sides[1].system
-	if len(p.named(a)) < 2 && len(p.named(b)) < 2 {
+	if max(len(p.sides[0].named), len(p.sides[1].named)) < 2 {
 		return nil
 	}
 	n := map[[2]uint64]int{}
@@ -105,16 +102,5 @@ func (p *Pairing) systemPairs(pairs *Pairs) (out []SystemPairs) {
 	slices.SortFunc(out, func(x, y SystemPairs) int {
 		return cmp.Or(y.Pairs-x.Pairs, strings.Compare(x.A, y.A), strings.Compare(x.B, y.B))
 	})
-	return out
-}
-
-// named are the systems that rows name.
-func (p *Pairing) named(systems []uint64) map[uint64]bool {
-	out := map[uint64]bool{}
-	for _, key := range systems {
-		if p.called[key] != "" {
-			out[key] = true
-		}
-	}
 	return out
 }
