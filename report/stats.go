@@ -34,14 +34,15 @@ type Stats struct {
 	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
 	columns        []column
-	leastGroups    int             // a system of three or more needs to be compared
-	few            int             // systems of fewer
-	issuesOfErrors bool            // StatsOptions.OfErrors
-	unevenPairs    int             // of systems, which Tests leave out (Contrast.Uneven)
-	lost           map[string]Lost // by file
-	inFiles        *systemSums     // of the first two files, the systems that rows name
-	BySystem       []SystemDiff    `json:"by_system,omitempty"` // of two files that name several: from the first to the second
-	Gates          []gate.Result   `json:"gates,omitempty"`     // see CheckGates
+	leastGroups    int                      // a system of three or more needs to be compared
+	few            int                      // systems of fewer
+	issuesOfErrors bool                     // StatsOptions.OfErrors
+	unevenPairs    int                      // of systems, which Tests leave out (Contrast.Uneven)
+	lost           map[string]Lost          // by file
+	inFiles        *systemSums              // of the first two files, the systems that rows name
+	within         map[int]stats.Difference // of two files, by label's column: see compareWithin
+	BySystem       []SystemDiff             `json:"by_system,omitempty"` // of two files that name several: from the first to the second
+	Gates          []gate.Result            `json:"gates,omitempty"`     // see CheckGates
 	warnings       []FileWarning
 }
 
@@ -168,26 +169,27 @@ type Lost struct {
 // Tally counts rows for Stats. Its memory grows with the groups times systems, and with the rows up to mostPaired; with
 // StatsOptions.Tests with all rows.
 type Tally struct {
-	rows     Tagged
-	o        StatsOptions
-	scheme   scheme
-	stats    Stats
-	named    bool   // a row named its system, though no column was asked for
-	namedIn  string // the last file of which a row names its system
-	hints    Hints
-	systems  map[string]int
-	at       map[[2]string]int // column by kind and name, of an issue by its id
-	sums     *sums             // by group and system; of each column the number of rows known, and the sum of their values
-	outputs  []*output         // for tests
-	bySystem [][]*output       // the same, by system
-	texts    map[string]bool   // by system, of the first mostPaired rows that name one
+	rows      Tagged
+	o         StatsOptions
+	scheme    scheme
+	stats     Stats
+	named     bool   // a row named its system, though no column was asked for
+	namedIn   string // the last file of which a row names its system
+	hints     Hints
+	systems   map[string]int
+	at        map[[2]string]int // column by kind and name, of an issue by its id
+	inSystems *sums             // of two files, by system and file, of labels
+	sums      *sums             // by group and system; of each column the number of rows known, and the sum of their values
+	outputs   []*output         // for tests
+	bySystem  [][]*output       // the same, by system
+	texts     map[string]bool   // by system, of the first mostPaired rows that name one
 }
 
 // NewTally starts counting.
 func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0),
+		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0), inSystems: newSums(0),
 		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, inFiles: newSystemSums(), Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	for file, l := range o.LeftOut {
@@ -216,6 +218,7 @@ func (t *Tally) columnOf(kind, id string) int {
 		t.at[[2]string{kind, id}] = c
 		t.stats.columns = append(t.stats.columns, added)
 		t.sums.cells = 2 * len(t.stats.columns)
+		t.inSystems.cells = t.sums.cells
 	}
 	return c
 }
@@ -377,6 +380,7 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 	}
 	s.Rejected = len(t.rows.faults)
 	s.compareNamed()
+	t.compareWithin()
 	s.again = t.namedAgain()
 	t.computeShares()
 	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept

@@ -82,9 +82,14 @@ func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []v
 	}
 	systems := t.stats.inFiles
 	system := systems.place(file, row.SystemName().String())
+	cells := t.inSystems.of(group, 2*system+file)
 	for _, v := range values {
 		if v.column == 0 { // whether it is without error
 			systems.addRow(file, system, group, v.x)
+		}
+		if t.stats.columns[v.column].kind == kindLabel {
+			cells[2*v.column]++
+			cells[2*v.column+1] += v.x
 		}
 	}
 }
@@ -93,6 +98,47 @@ func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []v
 func (s *Stats) compareNamed() {
 	if len(s.Systems) == 2 && s.inFiles.areSeveral() {
 		s.BySystem = s.inFiles.diffs(Undefined, false)
+	}
+}
+
+// compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
+// both together: else a system that got more of the rows would look like a change. Where a file has a system of its own,
+// that is one.
+func (t *Tally) compareWithin() {
+	s := &t.stats
+	if len(s.BySystem) < 2 || len(s.inFiles.alone()) > 0 {
+		return
+	}
+	s.within = map[int]stats.Difference{}
+	for c, column := range s.columns {
+		if column.kind != kindLabel {
+			continue
+		}
+		rows := make([]float64, 2*len(s.inFiles.names)) // of each system in A and B
+		for i, key := range t.inSystems.keys {
+			rows[key.block] += t.inSystems.values[i][2*c]
+		}
+		var inFile [2]float64
+		for block, n := range rows {
+			if rows[block^1] > 0 {
+				inFile[block%2] += n
+			}
+		}
+		var groups [2][2][]float64 // sums and rows of each group, weighted
+		for i := range groups {
+			groups[i] = [2][]float64{make([]float64, len(t.inSystems.groups)), make([]float64, len(t.inSystems.groups))}
+		}
+		for i, key := range t.inSystems.keys {
+			n, other, cells := rows[key.block], rows[key.block^1], t.inSystems.values[i]
+			if n == 0 || other == 0 {
+				continue
+			}
+			file := key.block % 2
+			weight := (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
+			groups[file][0][key.group] += weight * cells[2*c+1]
+			groups[file][1][key.group] += weight * cells[2*c]
+		}
+		s.within[c] = stats.ApartShares(stats.SumsOf(groups[0][0], groups[0][1]), stats.SumsOf(groups[1][0], groups[1][1]))
 	}
 }
 

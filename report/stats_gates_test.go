@@ -45,19 +45,7 @@ func TestGrownOfFiles(t *testing.T) {
 			"20 of 100 rows of b are untagged"},
 		"less tagged": {few, file("new", 100, 0, 8), "shrunk>0", "grown: 0 of 10 error types; fails if > 0"},
 	} {
-		tax, read := readLines(t, c.a...)
-		tally := NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
-		if err := tally.ReadRows(t.Context(), "a", read); err != nil {
-			t.Fatal(err)
-		}
-		_, read = readLines(t, c.b...)
-		if err := tally.ReadRows(t.Context(), "b", read); err != nil {
-			t.Fatal(err)
-		}
-		s, err := tally.ComputeStats()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, c.a, c.b)
 		var missed []string
 		results := s.CheckGates(limits, "No Error")
 		for _, r := range results {
@@ -73,53 +61,64 @@ func TestGrownOfFiles(t *testing.T) {
 
 // TestRejectedOfFiles: a line that was rejected when a file was made is told to that file alone.
 func TestRejectedOfFiles(t *testing.T) {
-	var tally *Tally
-	for _, file := range []string{"a", "b"} {
-		tax, read := readLines(t, `{"id":"1","passage":"P","answer":"x","question":"q","diagnosis":{"labels":["Vague"]}}`)
-		if tally == nil {
-			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, LeftOut: map[string]Lost{"a": {Lines: 1}, "b": {}}})
-		}
-		if err := tally.ReadRows(t.Context(), file, read); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := tally.ComputeStats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := []string{`{"id":"1","passage":"P","answer":"x","question":"q","diagnosis":{"labels":["Vague"]}}`}
+	s := statsOfFiles(t, StatsOptions{By: ByFile, LeftOut: map[string]Lost{"a": {Lines: 1}, "b": {}}}, row, row)
 	got := s.CheckGates([]gate.Gate{{Text: "rejected>0", Subject: gate.Rejected, Op: ">"}}, "No Error")
 	if len(got) != 2 || !got[0].Missed || got[1].Missed || got[1].Of != 1 || s.LeftOut != 1 {
 		t.Errorf("%+v", got)
 	}
 }
 
+// systemRow is a row of a system with a passage of its own.
+func systemRow(system, passage, label string) string {
+	return fmt.Sprintf(`{"id":"%s %s","system":%[1]q,"passage":%[2]q,"answer":"x","question":"q","diagnosis":{"labels":[%[3]q]}}`,
+		system, passage, label)
+}
+
+// TestGrownWithinSystems: where the worse of two systems has more of the second file's rows, no error has grown, but
+// where one of them is worse there or the file has a system of its own.
+func TestGrownWithinSystems(t *testing.T) {
+	file := func(side string, s, vagueInS, other, vagueInOther int, name string) (lines []string) {
+		label := map[bool]string{true: "Vague", false: "No Error"}
+		for k := range s {
+			lines = append(lines, systemRow("s", fmt.Sprint(side, "s", k), label[k < vagueInS]))
+		}
+		for k := range other {
+			lines = append(lines, systemRow(name, fmt.Sprint(side, "t", k), label[k < vagueInOther]))
+		}
+		return lines
+	}
+	limits := []gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}
+	for name, c := range map[string]struct {
+		new    []string
+		missed bool
+	}{
+		"as they were":        {file("b", 40, 4, 160, 64, "t"), false},
+		"one of them worse":   {file("b", 40, 4, 160, 100, "t"), true},
+		"a system of b alone": {file("b", 40, 4, 160, 64, "u"), true},
+	} {
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, file("a", 160, 16, 40, 16, "t"), c.new)
+		if got := s.CheckGates(limits, "No Error")[0]; got.Missed != c.missed {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestGrownOfNamed: of two files on other inputs one of two systems is worse in the second, and the other one better.
 func TestGrownOfNamed(t *testing.T) {
-	var tally *Tally
-	for side, file := range []string{"a", "b"} {
-		var lines []string
+	var files [2][]string
+	for side := range files {
 		for k := range 60 {
 			for _, system := range []string{"s", "t"} {
 				label := "No Error"
 				if (system == "t") == (side == 0) && k%2 == 0 {
 					label = "Vague"
 				}
-				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"%[3]s%[2]d","answer":"x","question":"q",`+
-					`"diagnosis":{"labels":[%[4]q]}}`, system, k, file, label))
+				files[side] = append(files[side], systemRow(system, fmt.Sprint(side, k), label))
 			}
 		}
-		tax, read := readLines(t, lines...)
-		if tally == nil {
-			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
-		}
-		if err := tally.ReadRows(t.Context(), file, read); err != nil {
-			t.Fatal(err)
-		}
 	}
-	s, err := tally.ComputeStats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
 	limits := []gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}, {Text: "shrunk>0", Subject: Shrunk, Op: ">"}}
 	for i, want := range []string{"rows with any error of s;", "rows with any error of t;"} {
 		if r := s.CheckGates(limits, "No Error")[i]; !r.Missed || !strings.Contains(r.Reason, want) {

@@ -91,6 +91,9 @@ func (s *Stats) Report() *Report {
 		if alone := s.inFiles.alone(); len(alone) > 0 {
 			text += "; in one file alone: " + someOf(alone)
 		}
+		if len(s.within) > 0 {
+			text += "; limits on growth give each the same weight in both files"
+		}
 		r.Facts = append(r.Facts, text)
 	}
 	r.Method = append(r.Method, s.Interval.method())

@@ -136,7 +136,7 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 // fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too
 // little: where hardly any row has it, a system of few rows may have none by chance. Of systems alike, with one
 // row and five rows in 60 passages, and each of five errors in 3 % of these, 47 % had a sure difference in one;
-// with this 2 % at most.
+// with this 2.5 % at most (testdata/false_alarms.py).
 const fewestOf = 10
 
 // shares is what the means tell of shares; where these are of few rows, what both the rows and the means are sure of.

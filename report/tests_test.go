@@ -435,20 +435,7 @@ func TestPairsOfFiles(t *testing.T) {
 		}
 		return lines
 	}
-	var tally *Tally
-	for _, name := range []string{"old", "new"} {
-		tax, read := readLines(t, file(name)...)
-		if tally == nil {
-			tally = NewTally(StatsOptions{Taxonomy: tax, By: ByFile, Group: "passage"})
-		}
-		if err := tally.ReadRows(t.Context(), name, read); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := tally.ComputeStats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, file("old"), file("new"))
 	if d := s.Differences[0]; d.byMeans || d.pairs != 160 || !near(d.Value, 0.05, 1e-12) || !d.isSettled() {
 		t.Errorf("%+v", d)
 	}
