@@ -84,10 +84,10 @@ func (e *ColumnsError) Error() string {
 // of what is said about it, nor of what people wrote for comparison.
 func meantColumn(field string, columns []string) string {
 	texts := slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
-		about := slices.ContainsFunc(abouts, func(word string) bool { return strings.HasSuffix(plainName(c), word) })
-		return namesID(c) || about && plainName(c) != plainName(field) || slices.ContainsFunc(compared, func(of string) bool {
-			return strings.HasPrefix(plainName(c), of)
-		})
+		name := plainName(c)
+		about := slices.ContainsFunc(abouts, func(word string) bool { return strings.HasSuffix(name, word) })
+		return namesID(c) || about && name != plainName(field) ||
+			slices.ContainsFunc(compared, func(of string) bool { return strings.HasPrefix(name, of) })
 	})
 	has := slices.IndexFunc(texts, func(c string) bool { return strings.Contains(plainName(c), plainName(field)) })
 	if meant := spelling.Meant(field, texts); meant != "" || has < 0 {

@@ -225,8 +225,8 @@ func (t someTexts) and(text, place string) someTexts {
 	return someTexts{t.rows + 1, cmp.Or(t.text, text), cmp.Or(t.place, place)}
 }
 
-// noTextNote says which fields have some.
-func (r *Reader) noTextNote() string {
+// doubtfulNote says which fields have texts that may be none, or names of options.
+func (r *Reader) doubtfulNote() string {
 	var notes []string
 	for _, f := range r.fields {
 		if no := r.noText[f]; no.rows > 0 {

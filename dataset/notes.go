@@ -45,7 +45,7 @@ func (r *Reader) Notes() []string {
 	if note := r.oneWordNote(); note != "" {
 		notes = append(notes, r.file+": "+note)
 	}
-	if note := r.noTextNote(); note != "" && r.ended { // its counts are not those of the first row
+	if note := r.doubtfulNote(); note != "" && r.ended { // its counts are not those of the first row
 		notes = append(notes, r.file+": "+note)
 	}
 	if r.otherParts != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,11 +29,15 @@ func refineRowsCommand(e *env) *cli.Command {
 			if path == "" || path == run.Stdio {
 				return exit.Usagef("no output; give -o OUT")
 			}
+			format, known := dataset.FormatOf(path)
+			if !known && filepath.Ext(path) != "" {
+				return exit.Usagef("-o %s: no format of rows has this extension; end the name with %s", path, dataset.Extensions())
+			}
 			out, err := dataset.Create(path, ctx.Bool("overwrite"))
 			if err != nil {
 				return err
 			}
-			if format, known := dataset.FormatOf(path); known {
+			if known {
 				out.Format = format
 			}
 			err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return out.Write(row) }),

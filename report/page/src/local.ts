@@ -668,7 +668,7 @@ class MeanSums {
   }
 }
 
-/** Rows by their group. */
+/** Rows by their key, as of a group. */
 function grouped(rows: number[], group: ArrayLike<number>): Map<number, number[]> {
   const of = new Map<number, number[]>();
   for (const r of rows) {

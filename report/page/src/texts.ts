@@ -231,7 +231,7 @@ export const texts = {
     nothing: "No pair differs.",
     number: "Number",
     few: "Too few rows have a partner. `erreval stats` compares the means of inputs.",
-    how: "Runs pair by id, else by texts; systems by the group field, or by all inputs where one has several outputs in a group.",
+    how: "Runs pair as erreval diff does; systems by inputs, then by what is left of a group where both have as many rows.",
   },
 
   row: {

@@ -94,7 +94,6 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
   const from = begins(params["from"]);
   const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, only, filter, from], async (s, signal) =>
     facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), ...(only ? { only } : {}), offset: from, limit: size }, signal));
-  const sure = arePaired;
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
   return (
     <>
@@ -119,9 +118,9 @@ function PairsOf({ sides, first, facets, facet }: { sides: Choice[]; first: Choi
             </p>
             {pairs.pairs > 0 && (
               <>
-                {!sure(pairs) && <p class="note sample">{texts.compare.few}</p>}
-                <Values pairs={pairs} facet={facet} sure={sure(pairs)} />
-                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} sure={sure(pairs)} />}
+                {!arePaired(pairs) && <p class="note sample">{texts.compare.few}</p>}
+                <Values pairs={pairs} facet={facet} sure={arePaired(pairs)} />
+                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} sure={arePaired(pairs)} />}
                 <Changed pairs={pairs} facet={facet} value={value} only={only} from={from} />
               </>
             )}

@@ -168,7 +168,7 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
     if (paired) {
       cell.paired = true;
       const { missed_a, missed_b } = of.pairs!.get(second!.name)!; // which may be unlike the others: `stats` takes means
-      if (nearest > 0 && (missed_a / best!.rows + missed_b / second!.rows) * h.span >= nearest) {
+      if (turns(missed_a / best!.rows + missed_b / second!.rows, h, nearest)) {
         p = 1;
         cell.unsure = texts.overview.unpaired;
       }
@@ -193,6 +193,9 @@ function markBest(of: Figures, heads: Head[], whole: Line, systems: Line[]): voi
   holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05 && !tested[i]!.against));
 }
 
+/** Whether so many rows of the better system could turn a difference, were they the worst. */
+const turns = (share: number, h: Head, nearest: number) => nearest > 0 && share > 0 && share * h.span >= nearest;
+
 /** As report.setUnknown: of which of two systems far more rows are not known, such as those that a judge refused; or so many more of the best that it is not better if they are the worst. Lines that were rejected may be its. */
 function moreUnknown(h: Head, i: number, best: Line, second: Line, nearest: number, lost: number): string {
   const [a, b] = [best, second].map((l) => {
@@ -201,8 +204,8 @@ function moreUnknown(h: Head, i: number, best: Line, second: Line, nearest: numb
     return { n, of, name: l.name, share: n / Math.max(1, of) };
   });
   const more = a!.share - b!.share;
-  const turns = (more: number) => nearest > 0 && more > 0 && more * h.span >= nearest;
-  if (Math.abs(more) <= mostUneven && !turns(more)) return turns((a!.n + lost) / (a!.of + lost) - b!.share) ? texts.overview.lost(lost, best.name) : "";
+  if (Math.abs(more) <= mostUneven && !turns(more, h, nearest))
+    return turns((a!.n + lost) / (a!.of + lost) - b!.share, h, nearest) ? texts.overview.lost(lost, best.name) : "";
   const most = more > 0 ? a! : b!;
   return texts.overview.unknownRows(most.n, most.of, most.name, !h.value);
 }
