@@ -113,16 +113,20 @@ func (s *Stats) names() (names []string) {
 	return names
 }
 
-// AlikeSystems names two systems whose names differ in case and space alone; "" where there are none.
+// AlikeSystems names systems whose names differ in case and space alone; "" where there are none.
 func AlikeSystems(names []string) string {
 	seen := map[string]string{}
+	var pairs []string
 	for _, name := range names {
 		plain := strings.Join(strings.Fields(strings.ToLower(name)), " ")
 		if other, ok := seen[plain]; ok {
-			return fmt.Sprintf("the systems %s and %s differ in case or space alone: if they are one, give it one name in "+
-				"the file", words.Printable(other), words.Printable(name))
+			pairs = append(pairs, words.Printable(other)+" and "+words.Printable(name))
 		}
 		seen[plain] = name
 	}
-	return ""
+	if len(pairs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the systems %s differ in case or space alone: if they are one, give it one name in the file",
+		someOf(pairs))
 }
