@@ -317,8 +317,8 @@ func inputText(turns []turn) string {
 }
 
 // Find gives the JSON of a column, or where there is none of that name, what a path leads to: a column, and behind dots
-// the keys of objects and the places in lists, from 0 on, as in choices.0.message.content. White space around a column's
-// name, which nobody sees in a table, may be left out.
+// the keys of objects and the places in lists, from 0 on, as in choices.0.message.content. White space around a name,
+// which nobody sees in a table, may be left out.
 func (r *Row) Find(name string) (json.RawMessage, bool) {
 	if raw, ok := r.Get(name); ok {
 		return raw, true

@@ -111,8 +111,8 @@ func TestPairing(t *testing.T) {
 		"all changed of groups of two": {[]texts{{"1", "s", "x", "p", "r1"}, {"2", "s", "x", "q", "r2"}},
 			[]texts{{"3", "s", "x", "o", "r3"}, {"4", "s", "x", "u", "r4"}}, []int{0, 1}, "[input system]", nil},
 		"numbers as ids, an input less, and references of the rows' own": {
-			[]texts{{"1", "s", "x", "p", "r1"}, {"2", "s", "x", "q", "r2"}, {"3", "s", "y", "p", "r3"}, {"4", "s", "y", "q", "r4"},
-				{"5", "s", "z", "p", "r5"}, {"6", "s", "z", "q", "r6"}},
+			[]texts{{"1", "s", "x", "p", "r1"}, {"2", "s", "x", "q", "r2"}, {"3", "s", "y", "p", "r3"},
+				{"4", "s", "y", "q", "r4"}, {"5", "s", "z", "p", "r5"}, {"6", "s", "z", "q", "r6"}},
 			[]texts{{"1", "s", "x", "p2", "s1"}, {"2", "s", "x", "q2", "s2"}, {"3", "s", "z", "p2", "s5"},
 				{"4", "s", "z", "q2", "s6"}}, []int{0, 1, 4, 5}, "[input system]", nil},
 		"not of more of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}},

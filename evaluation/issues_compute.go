@@ -109,8 +109,8 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 		r.count(&g)
 	}
 	if r.Found == 0 {
-		return nil, fmt.Errorf("%s and %s have no row in common: rows are joined by id, and %s another text there", r.File, r.Gold,
-			words.Plural(r.Changed, "has", "have"))
+		return nil, fmt.Errorf("%s and %s have no row in common: rows are joined by id, and %s another text there", r.File,
+			r.Gold, words.Plural(r.Changed, "has", "have"))
 	}
 	groups, groupOf := i.groups()
 	p := i.partitions()

@@ -179,10 +179,11 @@ type Tally struct {
 	systems   map[string]int
 	at        map[[2]string]int // column by kind and name, of an issue by its id
 	inSystems *sums             // of two files, by system and file, of labels
-	sums      *sums             // by group and system; of each column the number of rows known, and the sum of their values
-	outputs   []*output         // for tests
-	bySystem  [][]*output       // the same, by system
-	texts     map[string]bool   // by system, of the first mostPaired rows that name one
+	// by group and system: of each column the number of rows known, and the sum of their values
+	sums     *sums
+	outputs  []*output       // for tests
+	bySystem [][]*output     // the same, by system
+	texts    map[string]bool // by system, of the first mostPaired rows that name one
 }
 
 // NewTally starts counting.
@@ -354,47 +355,6 @@ func (t *Tally) errorsOf(d *dataset.Diagnosis) ([]value, error) {
 		}
 	}
 	return values, nil
-}
-
-// ComputeStats computes shares and intervals. It is an error if no row is tagged, nor has scores or issues.
-func (t *Tally) ComputeStats() (*Stats, error) {
-	s := &t.stats
-	s.All = SystemStats{Name: "all"}
-	for i := range s.Systems {
-		one := &s.Systems[i]
-		s.All.Rows, s.All.Tagged, s.All.Untagged = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged, s.All.Untagged+one.Untagged
-		s.All.Truncated, s.All.PartlyRead = s.All.Truncated+one.Truncated, s.All.PartlyRead+one.PartlyRead
-		if t.o.By == ByNothing {
-			one.Name = t.rows.FileNames()
-		}
-	}
-	if len(t.sums.keys) == 0 {
-		return nil, t.rows.NothingToShow(s.All.Rows)
-	}
-	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
-	if note := t.hints.Note(); note != "" && t.o.By == "" && s.By == "" {
-		s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
-	}
-	if alike := AlikeSystems(s.names()); alike != "" {
-		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
-	}
-	s.Rejected = len(t.rows.faults)
-	s.compareNamed()
-	t.compareWithin()
-	s.again = t.namedAgain()
-	t.computeShares()
-	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept
-		t.pairOutputs()
-		t.pairBest()
-	}
-	if err := t.test(); err != nil {
-		return nil, err
-	}
-	for i := range s.Systems {
-		s.Systems[i].publish(s.columns)
-	}
-	s.All.publish(s.columns)
-	return s, nil
 }
 
 // Warnings say what the figures leave out.

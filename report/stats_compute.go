@@ -3,12 +3,52 @@ package report
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
+
+// ComputeStats computes shares and intervals. It is an error if no row is tagged, nor has scores or issues.
+func (t *Tally) ComputeStats() (*Stats, error) {
+	s := &t.stats
+	s.All = SystemStats{Name: "all"}
+	for i := range s.Systems {
+		one := &s.Systems[i]
+		s.All.Rows, s.All.Tagged, s.All.Untagged = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged, s.All.Untagged+one.Untagged
+		s.All.Truncated, s.All.PartlyRead = s.All.Truncated+one.Truncated, s.All.PartlyRead+one.PartlyRead
+		if t.o.By == ByNothing {
+			one.Name = t.rows.FileNames()
+		}
+	}
+	if len(t.sums.keys) == 0 {
+		return nil, t.rows.NothingToShow(s.All.Rows)
+	}
+	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
+	if note := t.hints.Note(); note != "" && t.o.By == "" && s.By == "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
+	}
+	if alike := AlikeSystems(s.names()); alike != "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
+	}
+	s.Rejected = len(t.rows.faults)
+	s.compareNamed()
+	t.compareWithin()
+	s.again = t.namedAgain()
+	t.computeShares()
+	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept
+		t.pairOutputs()
+		t.pairBest()
+	}
+	if err := t.test(); err != nil {
+		return nil, err
+	}
+	for i := range s.Systems {
+		s.Systems[i].publish(s.columns)
+	}
+	s.All.publish(s.columns)
+	return s, nil
+}
 
 // withAll gives every system, and behind them all rows.
 func (s *Stats) withAll() []*SystemStats {
@@ -73,93 +113,6 @@ func addCells(cells, more []float64) []float64 {
 		cells[i] += x
 	}
 	return cells
-}
-
-// addNamed counts a row of one of two files by the system that it names.
-func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []value) {
-	if file > 1 {
-		return
-	}
-	systems := t.stats.inFiles
-	system := systems.place(file, row.SystemName().String())
-	cells := t.inSystems.of(group, 2*system+file)
-	for _, v := range values {
-		if v.column == 0 { // whether it is without error
-			systems.addRow(file, system, group, v.x)
-		}
-		if t.stats.columns[v.column].kind == kindLabel {
-			cells[2*v.column]++
-			cells[2*v.column+1] += v.x
-		}
-	}
-}
-
-// compareNamed compares, of two files, the rows of each system that they name, as of different inputs.
-func (s *Stats) compareNamed() {
-	if len(s.Systems) == 2 && s.inFiles.areSeveral() {
-		s.BySystem = s.inFiles.diffs(Undefined, false)
-	}
-}
-
-// compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
-// both together: else a system that got more of the rows would look like a change. Where a file has a system of its own,
-// that is one.
-func (t *Tally) compareWithin() {
-	s := &t.stats
-	if len(s.BySystem) < 2 || len(s.inFiles.alone()) > 0 {
-		return
-	}
-	s.within = map[int]stats.Difference{}
-	for c, column := range s.columns {
-		if column.kind != kindLabel {
-			continue
-		}
-		rows := make([]float64, 2*len(s.inFiles.names)) // of each system in A and B
-		for i, key := range t.inSystems.keys {
-			rows[key.block] += t.inSystems.values[i][2*c]
-		}
-		var inFile [2]float64
-		for block, n := range rows {
-			if rows[block^1] > 0 {
-				inFile[block%2] += n
-			}
-		}
-		var groups [2][2][]float64 // sums and rows of each group, weighted
-		for i := range groups {
-			groups[i] = [2][]float64{make([]float64, len(t.inSystems.groups)), make([]float64, len(t.inSystems.groups))}
-		}
-		for i, key := range t.inSystems.keys {
-			n, other, cells := rows[key.block], rows[key.block^1], t.inSystems.values[i]
-			if n == 0 || other == 0 {
-				continue
-			}
-			file := key.block % 2
-			weight := (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
-			groups[file][0][key.group] += weight * cells[2*c+1]
-			groups[file][1][key.group] += weight * cells[2*c]
-		}
-		s.within[c] = stats.ApartShares(stats.SumsOf(groups[0][0], groups[0][1]), stats.SumsOf(groups[1][0], groups[1][1]))
-	}
-}
-
-// namedAgain are systems that have rows for one input in several files, as of a run and of a rerun.
-func (t *Tally) namedAgain() (names []string) {
-	first := map[inputKey]map[int]int{} // by input, and by system: the file of its first row
-	for _, o := range t.outputs {
-		if !t.named || t.stats.Systems[o.system].Name == Nameless {
-			continue
-		}
-		if first[o.input] == nil {
-			first[o.input] = map[int]int{}
-		}
-		file, before := first[o.input][o.system]
-		if name := t.stats.Systems[o.system].Name; !before {
-			first[o.input][o.system] = o.file
-		} else if file != o.file && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // publish fills the fields that JSON and pictures have.

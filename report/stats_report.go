@@ -85,17 +85,7 @@ func (s *Stats) Report() *Report {
 	if few := s.Interval.few(s.All.Rows); few != "" && len(s.Systems) > 1 {
 		r.Facts = append(r.Facts, few)
 	}
-	if s.By == ByFile && len(s.Systems) == 2 && s.inFiles.areSeveral() {
-		text := fmt.Sprintf("%s in both files, and count together; --where COLUMN=NAME takes one%s",
-			words.Plural(len(s.BySystem), "system is", "systems are"), surelyChanged(s.BySystem))
-		if alone := s.inFiles.alone(); len(alone) > 0 {
-			text += "; in one file alone: " + someOf(alone)
-		}
-		if len(s.within) > 0 {
-			text += "; limits on growth give each the same weight in both files"
-		}
-		r.Facts = append(r.Facts, text)
-	}
+	r.Facts = append(r.Facts, s.namedText()...)
 	r.Method = append(r.Method, s.Interval.method())
 	if len(s.Systems) == 1 {
 		r.Sections = append(Limits(s.Gates), s.lists()...)

@@ -100,8 +100,8 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 		return err
 	}
 	look.JoinedForm = evaluation.GoldForm
-	if err := look.readGold(ctx, e, gold, []string{ctx.String("gold-labels")}, []string{ctx.String("by"), ctx.String("auc")},
-		labels.ReadGold); err != nil {
+	may := []string{ctx.String("by"), ctx.String("auc")}
+	if err := look.readGold(ctx, e, gold, []string{ctx.String("gold-labels")}, may, labels.ReadGold); err != nil {
 		return err
 	}
 	if err := look.readAll(ctx, e, labels.ReadPredictions); err != nil {

@@ -378,8 +378,8 @@ func (j *Joined) Check(p *Process) error {
 	if len(alone) == 0 {
 		return nil
 	}
-	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"), len(alone),
-		strings.Join(alone[:min(shownAlone, len(alone))], ", "))
+	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
+		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
 	if j.others > 0 {
 		note += fmt.Sprintf("; %s of its ids have another text or system", words.Plural(j.others, "row", "rows"))
 	}

@@ -82,16 +82,7 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 	if hasMarks {
 		cells = append(cells, "marked", "marked.notes")
 	}
-	write := func() error {
-		for i := range cells {
-			if dataset.FormulaLike(cells[i]) {
-				cells[i] = "'" + cells[i]
-			}
-		}
-		err := table.Write(cells)
-		table.Flush()
-		return err
-	}
+	write := func() error { return writeCells(table, cells) }
 	return func(n int, e *entry) error {
 		s := x.summary(n, e)
 		row, err := dataset.RowOf(e.record)
@@ -127,4 +118,16 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 		}
 		return write()
 	}, write()
+}
+
+// writeCells writes a line of cells, of which none is a formula.
+func writeCells(table *csv.Writer, cells []string) error {
+	for i := range cells {
+		if dataset.FormulaLike(cells[i]) {
+			cells[i] = "'" + cells[i]
+		}
+	}
+	err := table.Write(cells)
+	table.Flush()
+	return err
 }
