@@ -72,12 +72,14 @@ func (t *Tally) changes(system, than int, columns []int) []change {
 
 // itemMeans sum up the items that two systems have, group by group.
 type itemMeans struct {
-	change       stats.GroupSums // mean of one system less that of the other
+	change       stats.GroupSums // mean of one system less that of the other, times the item's weight
+	items        int
 	mine, theirs stats.GroupSums // values of the rows of each
 }
 
 // meansByItem sums up the items that both systems have, whatever their numbers of rows: of rows judged for the same
-// errors.
+// errors. An item weighs twice a·b/(a+b), of a and b rows, as Cochran (1954) and Mantel and Haenszel (1959) weigh their
+// tables: as many as there are of either, where these are alike.
 func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 	type mean struct{ sum, rows float64 }
 	type key struct {
@@ -125,7 +127,9 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 			endGroup()
 		}
 		group = o.group
-		sum, n = sum+m.sum/m.rows-other.sum/other.rows, n+1
+		weight := 2 * m.rows * other.rows / (m.rows + other.rows)
+		sum, n = sum+weight*(m.sum/m.rows-other.sum/other.rows), n+weight
+		out.items++
 		mine = mean{mine.sum + m.sum, mine.rows + m.rows}
 		theirs = mean{theirs.sum + other.sum, theirs.rows + other.rows}
 	}
@@ -247,10 +251,10 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	x, y := s.Systems[a].cells[c].sums.Rows, s.Systems[b].cells[c].sums.Rows
 	d.Rows = int(x + y)
 	var means itemMeans
-	pairs, shared := &paired.GroupSums, paired.Rows
+	pairs, n, shared := &paired.GroupSums, int(paired.Rows), paired.Rows
 	if !paired.whole {
 		means = t.meansByItem(t.bySystem[a], t.bySystem[b], c)
-		pairs, shared = &means.change, min(means.mine.Rows, means.theirs.Rows)
+		pairs, n, shared = &means.change, means.items, min(means.mine.Rows, means.theirs.Rows)
 	}
 	if shared == 0 || shared < pairedFrom*min(x, y) {
 		return d
@@ -270,7 +274,7 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	of := DifferenceOf(difference)
 	of.Better = d.Better
 	d.Uneven = ""
-	d.Difference, d.Paired, d.Rows, d.pairs = of, true, int(pairs.Rows), int(pairs.Rows)
+	d.Difference, d.Paired, d.Rows, d.pairs = of, true, n, n
 	s.setUnknown(&d.Contrast)
 	if names := s.uneven(&s.Systems[a], &s.Systems[b]); names != "" && s.isOfErrors(c) && d.Unknown == "" {
 		d.Unknown = "rows were not judged alike for " + names // those that are left out may be unlike the others

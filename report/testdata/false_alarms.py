@@ -19,8 +19,9 @@ SETTINGS = [  # name, passages, rows of each system for a passage, rate of each 
 
 
 def line(system, passage, k, labels):
-    return json.dumps({"id": f"{system}{passage}.{k}", "system": system, "passage": f"P{passage}", "answer": f"{system}{k}",
-                       "question": f"q{passage}{system}{k}", "diagnosis": {"labels": labels or ["No Error"]}})
+    texts = {"passage": f"P{passage}", "answer": f"{system}{k}", "question": f"q{passage}{system}{k}"}
+    return json.dumps({"id": f"{system}{passage}.{k}", "system": system, **texts,
+                       "diagnosis": {"labels": labels or ["No Error"]}})
 
 
 def write(path, lines):
@@ -37,15 +38,17 @@ def systems(r, folder, passages, rows, rate, clustered):
                 lines.append(line(system, p, k, [t for t in TYPES if r.random() < rate * times[t]]))
     write(folder + "/s.jsonl", lines)
     out = subprocess.run([erreval, "stats", folder + "/s.jsonl", "--json", "-q"], capture_output=True, text=True)
-    found = [d["of"] for d in json.loads(out.stdout)["differences"] if d["p_holm"] < 0.05 and not d.get("unknown")]
+    differences = [d for d in json.loads(out.stdout)["differences"] if d["p_holm"] is not None and not d.get("unknown")]
+    found = [d["of"] for d in differences if d["p_holm"] < 0.05]
     return "without error" in found, any(of != "without error" for of in found)
 
 
 def mixed(r, folder, growth):
     for name, share, times in ("old", 0.8, 1), ("new", 0.3, growth):
         rows = [("a" if r.random() < share else "b", f"{name}{k}") for k in range(200)]
-        write(f"{folder}/{name}.jsonl", [line(system, p, 0, [t for t in TYPES if r.random() < times * (0.02 if system == "a"
-                                                                                       else 0.08)]) for system, p in rows])
+        rate = {"a": 0.02 * times, "b": 0.08 * times}
+        write(f"{folder}/{name}.jsonl",
+              [line(system, p, 0, [t for t in TYPES if r.random() < rate[system]]) for system, p in rows])
     return subprocess.run([erreval, "stats", folder + "/old.jsonl", folder + "/new.jsonl", "--by", "file", "--fail-on",
                            "grown>0", "-q"], capture_output=True).returncode == 6
 
