@@ -407,8 +407,8 @@ func TestPartsOfItems(t *testing.T) {
 	add := func(system string, g, rows, clean int, left string) {
 		for k := range rows {
 			label := map[bool]string{true: "No Error", false: "Vague"}[k < clean]
-			lines = append(lines, fmt.Sprintf(`{"id":"%s%d-%d%s","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
-				`"diagnosis":{"labels":[%[5]q],"not_judged":[%[4]s]}}`, system, g, k, left, label))
+			lines = append(lines, fmt.Sprintf(`{"id":"%s%d-%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+				`"diagnosis":{"labels":[%[4]q],"not_judged":[%[5]s]}}`, system, g, len(lines), label, left))
 		}
 	}
 	for g := range 12 {
