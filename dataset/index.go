@@ -37,7 +37,7 @@ func (r *Row) indexID() string { return cmp.Or(r.given, r.ID) }
 // Add adds a row under a number of the caller's; a negative one is that of a row which others of the same id and text
 // come before.
 func (x *Index) Add(row *Row, n int) {
-	id, text := row.indexID(), row.TextSum()
+	id, text := row.indexID(), row.foldedSum()
 	first, there := x.rows[id]
 	if !there {
 		x.rows[id] = indexed{at: len(x.rows), n: n, text: text, system: row.SystemName(), any: row.AnyText}
@@ -82,6 +82,15 @@ const (
 	matchedSameText
 )
 
+// foldedSum is equal for rows whose texts differ in white space alone.
+func (r *Row) foldedSum() [sha256.Size]byte {
+	texts := make([]string, len(r.Values))
+	for i, text := range r.Values {
+		texts[i] = FoldSpace(text)
+	}
+	return textSum(texts)
+}
+
 // NewMatch starts with the first row of another file.
 func (x *Index) NewMatch() *Match {
 	return &Match{in: x, state: make([]matched, len(x.rows)), found: map[equalRows]int{}}
@@ -97,7 +106,7 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	if !there {
 		return -1, false, false
 	}
-	text := row.TextSum()
+	text := row.foldedSum()
 	if first.shared {
 		key := equalRows{id, text}
 		rows, i := m.in.equal[key], m.found[key]

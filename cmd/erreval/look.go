@@ -150,9 +150,10 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, columns, m
 	texts := *o
 	texts.RepeatedIDs = len(o.where) > 0                    // rows of one id may be those of several people
 	texts.Recorded, _ = run.ReadRecordedColumns(o.paths[0]) // they are mostly those of its rows
-	err := texts.Read(ctx.Context, e.Process, gold, take)
-	if !run.LacksColumns(err) || gold == o.paths[0] {
-		return err
+	if gold == o.paths[0] || !texts.lacksText(ctx, e, gold) {
+		if err := texts.Read(ctx.Context, e.Process, gold, take); !run.LacksColumns(err) || gold == o.paths[0] {
+			return err
+		}
 	}
 	may = slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(o.where)), may),
 		func(name string) bool { return name == "" })
@@ -169,6 +170,18 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, columns, m
 			return take(ctx, gold, joined.AllRows(read, len(o.Taxonomy.Fields)))
 		})
 	return cmp.Or(of.checkJoined(e), err)
+}
+
+// lacksText tells whether a file with ids lacks texts that rows may lack, such as answers, and the first file has them.
+func (o *lookOptions) lacksText(ctx *cli.Context, e *env, gold string) bool {
+	has, ids := o.HasTexts(ctx.Context, e.Process, gold)
+	first, _ := o.HasTexts(ctx.Context, e.Process, o.paths[0])
+	for i, there := range first {
+		if there && has != nil && !has[i] {
+			return ids
+		}
+	}
+	return false
 }
 
 func countOf(list []string, s string) int {
@@ -288,7 +301,7 @@ func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture)
 			return err
 		}
 	}
-	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() {
+	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() && o.Joined.Changed() == 0 {
 		return err
 	}
 	return exit.With(exit.Incomplete, nil)

@@ -44,19 +44,19 @@ type Joined struct {
 	systems map[string]dataset.SystemName
 	others  int
 	other   string            // the column of the first other text
+	changed map[string]bool   // ids of rows with other texts
 	judged  []string          // names of the column with the judged text, which rows need not have
 	fields  []string          // of the rows that get the columns: where each of their texts stands
+	likely  []string          // of the file: as fields, by what they say; "" is none
 	texts   map[string][]said // by id
 }
-
-// said is what a row says in a column, of whichever blanks.
-type said struct{ column, text string }
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
 		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
-		systems: map[string]dataset.SystemName{}, texts: map[string][]said{}}
+		systems: map[string]dataset.SystemName{}, texts: map[string][]said{},
+		changed: map[string]bool{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -137,37 +137,6 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	return nil
 }
 
-// noteTexts keeps what tells whether a row of the same id is the one that the file's row speaks of.
-func (j *Joined) noteTexts(id string, row *dataset.Row) {
-	j.systems[id], j.texts[id] = row.SystemName(), nil
-	for _, name := range row.Columns() {
-		raw, _ := row.Get(name)
-		if text := dataset.FoldSpace(dataset.PlainText(raw)); text != "" && string(raw) != "null" &&
-			!slices.Contains(j.columns, name) {
-			j.texts[id] = append(j.texts[id], said{name, text})
-		}
-	}
-}
-
-// isOther tells whether a row is of another system than the file's row of its id.
-func (j *Joined) isOther(id string, row *dataset.Row) bool {
-	return j.systems[id].IsOther(row.SystemName())
-}
-
-// otherText finds a text that the file's row of the id has and the row has not: its place in the row's Values.
-func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
-	for _, s := range j.texts[id] {
-		field := slices.Index(j.fields, s.column)
-		if _, own := row.Get(s.column); field < 0 && !own && slices.Contains(j.judged, simpleName(s.column)) {
-			field = 0
-		}
-		if field >= 0 && field < len(row.Values) && dataset.FoldSpace(row.Values[field]) != s.text {
-			return s, field
-		}
-	}
-	return said{}, -1
-}
-
 // findID takes a column that looks like an id, where the first row of the file has none.
 func (j *Joined) findID(first *dataset.Row) {
 	if first.GivenID() != "" {
@@ -225,9 +194,12 @@ func (j *Joined) set(row *dataset.Row) error {
 		}
 	}
 	other, field := j.otherText(id, row)
-	if there && (field >= 0 || j.isOther(id, row)) {
+	switch {
+	case there && j.isOther(id, row):
 		j.others++
-		j.other = cmp.Or(j.other, other.column)
+		there = false
+	case there && field >= 0:
+		j.other, j.changed[id] = cmp.Or(j.other, other.column), true
 		there = false
 	}
 	if !there {
@@ -347,18 +319,31 @@ var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
 
+// Changed counts the rows of the file of whose ids there are other texts alone.
+func (j *Joined) Changed() (n int) {
+	if j != nil {
+		for id := range j.changed {
+			if !j.found[id] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Check says which rows of the file have no partner, or that none has one, once all rows were read.
 func (j *Joined) Check(p *Process) error {
 	if !j.ended {
 		return nil
 	}
-	if len(j.found) == 0 && j.others > 0 {
-		what := "name other systems in their column system or model than it does"
+	if len(j.found) == 0 && (j.others > 0 || j.other != "") {
+		what := "name other systems in their column system or model than it does: write them alike, or leave that column out " +
+			"of one of the files"
 		if j.other != "" {
-			what = fmt.Sprintf("have other texts than its column %q", j.other)
+			what = fmt.Sprintf("have other texts than its column %q: are the ids numbers of lines? Name other columns with --id "+
+				"COLUMN[,COLUMN]", j.other)
 		}
-		return fmt.Errorf("%s: rows with its ids %s: write them alike, or leave that column out of one of the files", j.File,
-			what)
+		return fmt.Errorf("%s: rows with its ids %s", j.File, what)
 	}
 	if len(j.found) == 0 {
 		hint := ""
@@ -380,8 +365,8 @@ func (j *Joined) Check(p *Process) error {
 	}
 	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
 		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
-	if j.others > 0 {
-		note += fmt.Sprintf("; %s of its ids have another text or system", words.Plural(j.others, "row", "rows"))
+	if n := j.Changed(); n > 0 {
+		note += fmt.Sprintf("; %s another text there", words.Plural(n, "id has", "ids have"))
 	}
 	p.Note([]string{note})
 	return nil

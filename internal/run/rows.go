@@ -60,6 +60,9 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 	noted := false
 	if in.Joined != nil {
 		in.Joined.ended, in.Joined.seen = false, map[string]bool{}
+		if err := in.learn(ctx, p, file); err != nil {
+			return err
+		}
 	}
 	return take(ctx, file, func() (*dataset.Row, error) {
 		row, err := reader.Read()
@@ -90,6 +93,32 @@ func (in *Rows) fieldColumns(reader *dataset.Reader) []string {
 		names[i] = cmp.Or(other[name], name)
 	}
 	return names
+}
+
+// HasTexts tells of the fields whether one of a file's first rows has a text there, and whether all of them have ids of
+// their own; nil where that cannot be known before it is read, or there are no rows.
+func (in *Rows) HasTexts(ctx context.Context, p *Process, file string) (texts []bool, ids bool) {
+	if file == Stdio {
+		return nil, false
+	}
+	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
+	if err != nil {
+		return nil, false
+	}
+	defer closeRows()
+	ids = true
+	for range dataset.LookAhead {
+		row, err := dataset.First(reader.Read)
+		if err != nil || row == nil {
+			break
+		}
+		texts = append(texts, make([]bool, len(row.Values)-len(texts))...)
+		for i, text := range row.Values {
+			texts[i] = texts[i] || text != ""
+		}
+		ids = ids && row.GivenID() != ""
+	}
+	return texts, ids
 }
 
 // Each calls f for every row of a file ("-" is standard input) and returns the lines that are none.

@@ -1,0 +1,132 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// said is what a row says in a column, of whichever blanks.
+type said struct{ column, text string }
+
+// noteTexts keeps what tells whether a row of the same id is the one that the file's row speaks of.
+func (j *Joined) noteTexts(id string, row *dataset.Row) {
+	j.systems[id], j.texts[id] = row.SystemName(), nil
+	for _, name := range row.Columns() {
+		raw, _ := row.Get(name)
+		if text := dataset.FoldSpace(dataset.PlainText(raw)); text != "" && string(raw) != "null" &&
+			!slices.Contains(j.columns, name) {
+			j.texts[id] = append(j.texts[id], said{name, text})
+		}
+	}
+}
+
+// isOther tells whether a row is of another system than the file's row of its id.
+func (j *Joined) isOther(id string, row *dataset.Row) bool {
+	return j.systems[id].IsOther(row.SystemName())
+}
+
+// otherText finds a text that the file's row of the id has and the row has not: its place in the row's Values.
+func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
+	for _, s := range j.texts[id] {
+		field := j.fieldIn(s.column, row)
+		if field >= 0 && field < len(row.Values) && dataset.FoldSpace(row.Values[field]) != s.text {
+			return s, field
+		}
+	}
+	return said{}, -1
+}
+
+// fieldIn is the place in a row's Values of the text that a column of the file has; -1 of none.
+func (j *Joined) fieldIn(column string, row *dataset.Row) int {
+	if field := slices.Index(j.fields, column); field >= 0 {
+		return field
+	}
+	if _, own := row.Get(column); own {
+		return -1
+	}
+	if slices.Contains(j.judged, simpleName(column)) {
+		return 0
+	}
+	return slices.Index(j.likely, column)
+}
+
+// A column of the file holds a field's texts if it is filled in so many of its rows, and so many of these texts are
+// those of rows that get columns, in several words: others may have changed.
+const (
+	mostlyFilled = 0.9
+	someFound    = 0.1
+)
+
+// learn finds by what they say the columns of the file that hold texts of the rows under names of their own.
+func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
+	j := in.Joined
+	j.likely = nil
+	if file == Stdio || len(j.texts) == 0 || len(in.Taxonomy.Fields) == 0 {
+		return nil
+	}
+	rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
+	if err != nil {
+		return err
+	}
+	defer closeRows()
+	seed, sets := maphash.MakeSeed(), make([]map[uint64]bool, len(in.Taxonomy.Fields))
+	for i := range sets {
+		sets[i] = map[uint64]bool{}
+	}
+	var first *dataset.Row
+	_, err = dataset.EachRow(ctx, rows.Read, func(row *dataset.Row) error {
+		if first == nil {
+			first = row
+		}
+		for i, text := range row.Values {
+			if text = dataset.FoldSpace(text); strings.Contains(text, " ") {
+				sets[i][maphash.String(seed, text)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || first == nil {
+		return nil // who reads it then says so
+	}
+	j.fields = in.fieldColumns(rows)
+	filled, found := map[string]int{}, make([]map[string]int, len(sets))
+	known := make([]bool, len(sets))
+	for i := range found {
+		found[i] = map[string]int{}
+	}
+	for _, texts := range j.texts {
+		for _, s := range texts {
+			if field := j.fieldIn(s.column, first); field >= 0 {
+				known[field] = true
+			}
+			filled[s.column]++
+			for i, set := range sets {
+				if set[maphash.String(seed, s.text)] {
+					found[i][s.column]++
+				}
+			}
+		}
+	}
+	j.likely = make([]string, len(sets))
+	for i, field := range in.Taxonomy.FieldNames() {
+		most := 0
+		for column, n := range found[i] {
+			_, own := first.Get(column)
+			isText := float64(filled[column]) >= mostlyFilled*float64(len(j.texts)) && float64(n) >= someFound*float64(filled[column])
+			if !known[i] && !own && isText && (n > most || n == most && column < j.likely[i]) {
+				most, j.likely[i] = n, column
+			}
+		}
+		if most > 0 {
+			p.Note([]string{fmt.Sprintf("%s: its column %s is taken for the %s: what it says is of a row with that text alone",
+				j.File, words.Printable(j.likely[i]), field)})
+		}
+	}
+	return nil
+}
