@@ -33,9 +33,10 @@ type Contrast struct {
 
 	far                  bool // Unknown is as of far more rows
 	column, system, than int
-	pairs                int  // where Paired
-	apart                bool // few rows of both are for the same inputs
-	byMeans              bool // pairs are of means of inputs, and not of rows
+	pairs                int    // where Paired
+	alone                [2]int // rows of the systems without a partner, where Paired
+	apart                bool   // few rows of both are for the same inputs
+	byMeans              bool   // pairs are of means of inputs, and not of rows
 }
 
 // pairsText says how many pairs there are, and of what.
@@ -270,8 +271,12 @@ func (s *Stats) contrastSection() Section {
 		out.Notes = append(out.Notes, "a smaller p without * is not sure, as "+unknown)
 	}
 	if leftOut {
-		out.Notes = append(out.Notes, "pairs are of rows, or of their means, for the same input, for rows without error "+
-			"judged alike; others are left out")
+		note := "pairs are of rows, or of their means, for the same input, for rows without error judged alike; others are left out"
+		if d := &s.Differences[0]; !several && s.By == ByFile && d.Paired && max(d.alone[0], d.alone[1]) > 0 {
+			note += fmt.Sprintf("; rows without one in the other file: %d of %s, %d of %s", d.alone[0], d.System, d.alone[1],
+				d.Than)
+		}
+		out.Notes = append(out.Notes, note)
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -137,6 +139,28 @@ func (t *Tally) meansByItem(of, than []*output, c int) (out itemMeans) {
 	return out
 }
 
+// otherInputs says of two systems which share some groups of rows, but few, that the others may be what differs; "" of
+// those that share hardly any, as files of other days do, and of files.
+func (t *Tally) otherInputs(a, b int) string {
+	groups := func(system int) map[groupHash]bool {
+		of := map[groupHash]bool{}
+		for _, o := range t.bySystem[system] {
+			of[o.group] = true
+		}
+		return of
+	}
+	mine, theirs := groups(a), groups(b)
+	shared := 0
+	for group := range mine {
+		shared += int(indicator(theirs[group]))
+	}
+	if t.o.By == ByFile || float64(shared) <= dataset.FewUnpaired*float64(min(len(mine), len(theirs))) {
+		return ""
+	}
+	return fmt.Sprintf("they share only %d of their %d and %d inputs, of which one's may be harder", shared, len(mine),
+		len(theirs))
+}
+
 // fewestOf: of fewer rows with an error, or without it, in one of two systems, Student's t of means knows too
 // little: where hardly any row has it, a system of few rows may have none by chance. Of systems alike, with one
 // row and five rows in 60 passages, and each of five errors in 3 % of these, 47 % had a sure difference in one;
@@ -257,6 +281,9 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 		pairs, n, shared = &means.change, means.items, min(means.mine.Rows, means.theirs.Rows)
 	}
 	if shared == 0 || shared < pairedFrom*min(x, y) {
+		if d.Unknown == "" && d.Uneven == "" {
+			d.Unknown = t.otherInputs(a, b)
+		}
 		return d
 	}
 	d.byMeans = !paired.whole
@@ -275,6 +302,7 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	of.Better = d.Better
 	d.Uneven = ""
 	d.Difference, d.Paired, d.Rows, d.pairs = of, true, n, n
+	d.alone = [2]int{int(x - paired.Rows), int(y - paired.Rows)}
 	s.setUnknown(&d.Contrast)
 	if names := s.uneven(&s.Systems[a], &s.Systems[b]); names != "" && s.isOfErrors(c) && d.Unknown == "" {
 		d.Unknown = "rows were not judged alike for " + names // those that are left out may be unlike the others
