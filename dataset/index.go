@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"crypto/sha256"
+	"slices"
 	"strings"
 )
 
@@ -140,16 +141,29 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 // value is nothing.
 type SystemName struct{ column, name string }
 
+// SystemColumns may name a row's system, the likelier first.
+var SystemColumns = []string{ColumnSystem, "model"}
+
 // SystemName reads it.
 func (r *Row) SystemName() SystemName {
-	for _, column := range []string{ColumnSystem, "model"} {
-		for _, c := range r.columns {
-			if strings.EqualFold(c.name, column) && !isNull(c.value) {
-				return SystemName{column, NameIn(c.value)}
-			}
+	for _, column := range SystemColumns {
+		if name := r.NameBy(column); name != "" {
+			return SystemName{column, name}
 		}
 	}
 	return SystemName{}
+}
+
+// NameBy is what a column, in any case, or what a path leads to, names; "" is nothing.
+func (r *Row) NameBy(name string) string {
+	i := slices.IndexFunc(r.columns, func(c column) bool { return strings.EqualFold(c.name, name) })
+	if i >= 0 && !isNull(r.columns[i].value) {
+		return NameIn(r.columns[i].value)
+	}
+	if raw, ok := r.Find(name); ok && !isNull(raw) {
+		return NameIn(raw)
+	}
+	return ""
 }
 
 // String is the name; "" is none.

@@ -66,7 +66,6 @@ type Pairs struct {
 	Moved     int           // other pairs of which A has B's text in another row; of pairs by ids alone
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
-	Named     int           // systems that the rows of a file name, of the file with more
 	Would     []string      // columns that would pair almost all rows, where By alone does not; nil if there are none
 	WouldBoth int           // pairs by Would
 }
@@ -156,7 +155,6 @@ func (p *Pairing) Match() *Pairs {
 		pairs.By[i] = p.column
 	}
 	pairs.Systems, pairs.Column = p.systemPairs(pairs), p.column
-	pairs.Named = max(len(p.sides[0].named), len(p.sides[1].named))
 	if rows := max(p.sides[0].rows, p.sides[1].rows); !isMost(pairs.Both-pairs.InOrder, rows) {
 		pairs.Would, pairs.WouldBoth = p.wouldPair(pairs.Both - pairs.InOrder)
 	}

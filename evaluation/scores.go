@@ -199,7 +199,7 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 		r.remarks = append(append(r.remarks, data.describeMisfits(d)...), data.describeConstants(d)...)
 	}
 	r.remarks = append(r.remarks, data.describeFewGroups()...)
-	if note := s.hints.Note(); note != "" && data.systems < 2 {
+	if note := s.hints.Note(""); note != "" && data.systems < 2 {
 		r.remarks = append(r.remarks, note)
 	}
 	if s.unrated > 0 {

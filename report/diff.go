@@ -40,6 +40,7 @@ type Diff struct {
 	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
 	// the rows without error of each system that rows name, where a file has several
 	Systems []SystemDiff `json:"systems,omitempty"`
+	systems *systemSums  // by the column that names several; nil where none does
 	// the first rows whose text under evaluation has another beginning, in B's order
 	ChangedTexts []TextChange  `json:"changed_texts"`
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
@@ -127,26 +128,28 @@ type Comparison struct {
 	options DiffOptions
 	diff    Diff
 	pairing *dataset.Pairing
-	rows    [2][]sideRow // of A and B
-	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
-	systems *systemSums
+	rows    [2][]sideRow  // of A and B
+	sums    *sums         // by group, of rows without error and with each error type: rows judged, found in A, in B
+	systems []*systemSums // by each of dataset.SystemColumns
 }
 
 type sideRow struct {
-	id     string
-	group  groupHash
-	system int       // place in Comparison.systems
-	text   string    // the beginning
-	found  []finding // nil if untagged
-	model  groupHash // of what the model said; zero where it gave no probabilities
+	id      string
+	group   groupHash
+	systems [2]int    // places in Comparison.systems
+	text    string    // the beginning
+	found   []finding // nil if untagged
+	model   groupHash // of what the model said; zero where it gave no probabilities
 }
 
 // NewComparison starts without rows.
 func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
-		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels))),
-		systems: newSystemSums()}
+		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels)))}
+	for _, column := range dataset.SystemColumns {
+		c.systems = append(c.systems, newSystemSums(column))
+	}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
@@ -198,8 +201,10 @@ func (c *Comparison) add(side int, r diffRow) error {
 		return err
 	}
 	add(r.Row)
-	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found,
-		system: c.systems.place(side, r.Row.SystemName().String())}
+	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found}
+	for i, by := range c.systems {
+		kept.systems[i] = by.place(side, r.Row.NameBy(by.column))
+	}
 	if r.diagnosis != nil && len(r.diagnosis.Probabilities) > 0 {
 		kept.model = newGroupHash(fmt.Sprint(r.diagnosis.Probabilities))
 	}
@@ -302,7 +307,9 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 				l.NotJudged++
 				return
 			}
-			c.systems.addPair(a, b, inA, inB)
+			for i, by := range c.systems {
+				by.addPair(a.systems[i], b.systems[i], b.group, inA, inB)
+			}
 		}
 		if place > 0 {
 			one, two := a.found[place-1], b.found[place-1]
@@ -360,8 +367,9 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	}
 	d.eachLabel(c.computeShares)
 	d.correct()
-	if c.systems.areSeveral() {
-		d.Systems = c.systems.diffs(d.WithoutError.P, true)
+	if i := slices.IndexFunc(c.systems, (*systemSums).areSeveral); i >= 0 {
+		d.systems = c.systems[i]
+		d.Systems = d.systems.diffs(d.WithoutError.P, true)
 	}
 	return d, nil
 }
@@ -378,20 +386,4 @@ func (c *Comparison) computeShares(place int, l *LabelDiff) {
 	l.A, l.B = newShare(&a), newShare(&b)
 	difference := DifferenceOf(stats.PairedShares(float64(l.Lost), &change))
 	l.Difference, l.Low, l.High, l.P = difference.Value, difference.Low, difference.High, difference.P
-}
-
-// Warnings say what the figures leave out.
-func (d *Diff) Warnings() []FileWarning { return d.warnings }
-
-// IsIncomplete tells whether a line was no row, or many rows have no partner or are untagged.
-func (d *Diff) IsIncomplete() bool {
-	return d.A.Rejected+d.B.Rejected > 0 || d.Pairing.IsPoor() || areMany(d.untagged, d.Both)
-}
-
-// eachLabel calls f for the rows without error (0), then for every error type.
-func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {
-	f(0, &d.WithoutError)
-	for k := range d.Labels {
-		f(1+k, &d.Labels[k])
-	}
 }

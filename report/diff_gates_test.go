@@ -55,7 +55,7 @@ func TestGrownOfSystem(t *testing.T) {
 					if (system == "t") != (k < change && side == 1) {
 						label = "Vague"
 					}
-					lines = append(lines, fmt.Sprintf(`{"id":"%s%d","model":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+					lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":"all","model":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
 						`"diagnosis":{"labels":[%[3]q]}}`, system, k, label))
 				}
 			}

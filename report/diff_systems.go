@@ -25,6 +25,7 @@ func (d *SystemDiff) isSure() bool { return float64(d.PHolm) < 1-stats.Level }
 
 // systemSums count the rows of each system in two files.
 type systemSums struct {
+	column string // that names the systems
 	names  []string
 	places map[string]int
 	rows   [][2]int // of each system that rows name, in A and B
@@ -33,8 +34,8 @@ type systemSums struct {
 
 const systemCells = 5
 
-func newSystemSums() *systemSums {
-	return &systemSums{places: map[string]int{}, sums: newSums(systemCells)}
+func newSystemSums(column string) *systemSums {
+	return &systemSums{column: column, places: map[string]int{}, sums: newSums(systemCells)}
 }
 
 // place is that of a system among the names, which a file has a row of.
@@ -49,12 +50,12 @@ func (s *systemSums) place(side int, name string) int {
 	return at
 }
 
-// addPair counts a pair of one system.
-func (s *systemSums) addPair(a, b *sideRow, inA, inB bool) {
-	if a.system != b.system {
+// addPair counts a pair of one system: places a and b.
+func (s *systemSums) addPair(a, b int, group groupHash, inA, inB bool) {
+	if a != b {
 		return
 	}
-	cells := s.sums.of(b.group, b.system)
+	cells := s.sums.of(group, b)
 	for i, x := range []bool{true, inA, true, inB, inA && !inB} {
 		cells[i] += indicator(x)
 	}
@@ -68,14 +69,17 @@ func (s *systemSums) addRow(side, system int, group groupHash, clean float64) {
 }
 
 // areSeveral tells whether a file names several systems.
-func (s *systemSums) areSeveral() bool {
+func (s *systemSums) areSeveral() bool { return s.most() > 1 }
+
+// most is how many systems a file names, of the file with more.
+func (s *systemSums) most() int {
 	var named [2]int
 	for at, rows := range s.rows {
 		for side, n := range rows {
 			named[side] += int(indicator(n > 0 && s.names[at] != ""))
 		}
 	}
-	return max(named[0], named[1]) > 1
+	return max(named[0], named[1])
 }
 
 // alone are the systems that one file names, and the other does not.
@@ -125,11 +129,11 @@ func (s *systemSums) diffs(together Number, isPaired bool) (out []SystemDiff) {
 
 // pooled says that several systems count together, and of which of them the rows without error surely changed.
 func (d *Diff) pooled() []string {
-	if d.Pairing.named < 2 {
+	if d.systems == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one%s", d.Pairing.named,
-		d.Pairing.column, surelyChanged(d.Systems))}
+	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one%s", d.systems.most(),
+		d.systems.column, surelyChanged(d.Systems))}
 }
 
 // surelyChanged names the systems of which the rows without error surely changed; "" where none did.

@@ -227,3 +227,19 @@ func fromDifference(a, b string) (string, string) {
 	from := same - before
 	return "…" + string(one[from:]), "…" + string(other[from:])
 }
+
+// Warnings say what the figures leave out.
+func (d *Diff) Warnings() []FileWarning { return d.warnings }
+
+// IsIncomplete tells whether a line was no row, or many rows have no partner or are untagged.
+func (d *Diff) IsIncomplete() bool {
+	return d.A.Rejected+d.B.Rejected > 0 || d.Pairing.IsPoor() || areMany(d.untagged, d.Both)
+}
+
+// eachLabel calls f for the rows without error (0), then for every error type.
+func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {
+	f(0, &d.WithoutError)
+	for k := range d.Labels {
+		f(1+k, &d.Labels[k])
+	}
+}

@@ -65,14 +65,14 @@ func (h *Hints) Usual() (column string) {
 	return column
 }
 
-// Note names the columns that may tell systems apart; "" is none.
-func (h *Hints) Note() string {
+// Note names the columns that may tell systems apart, behind what stands before them in --by; "" is none.
+func (h *Hints) Note(before string) string {
 	columns := h.find()
 	if len(columns) == 0 {
 		return ""
 	}
 	for i, c := range columns {
-		columns[i] = "--by " + words.Quote(c)
+		columns[i] = "--by " + words.Quote(before+c)
 	}
 	return "rows may be told apart by " + strings.Join(columns, " or ")
 }

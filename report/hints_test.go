@@ -23,7 +23,7 @@ func TestHints(t *testing.T) {
 		}
 		h.Add(row)
 	}
-	if got, want := h.Note(), "rows may be told apart by --by tool or --by day"; got != want {
+	if got, want := h.Note(""), "rows may be told apart by --by tool or --by day"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -18,8 +18,8 @@ type output struct {
 	asked  inputKey // of a conversation: what its users said
 	rows   int      // of its system for the input
 	system int
-	file   int    // place in the files that were read
-	name   string // that the row says of its system, where files are systems
+	file   int      // place in the files that were read
+	names  []string // of its system, by Tally.inFiles, where files are systems
 	values []value
 	left   string // the errors that it was not judged for
 }
@@ -61,11 +61,13 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group groupHas
 			asked = keyOf(values)
 		}
 	}
-	name := ""
+	var names []string
 	if system == file {
-		name = row.SystemName().String()
+		for _, in := range t.inFiles {
+			names = append(names, row.NameBy(in.column))
+		}
 	}
-	t.outputs = append(t.outputs, &output{group: group, id: row.ID, name: name, file: len(t.rows.files),
+	t.outputs = append(t.outputs, &output{group: group, id: row.ID, names: names, file: len(t.rows.files),
 		input: input, asked: asked, system: t.systems[system], values: values, left: d.Unjudged()})
 }
 
@@ -116,17 +118,24 @@ func (t *Tally) isAsked() bool {
 // partByNames parts items by the systems that rows name, where files are compared of which one has several: the rows
 // of one are compared with those of the same.
 func (t *Tally) partByNames() {
-	names, several := map[int]string{}, false
-	for _, o := range t.outputs {
-		first, before := names[o.system]
-		if several = several || before && first != o.name; !before {
-			names[o.system] = o.name
+	for k := range t.inFiles {
+		first, several := map[int]string{}, false
+		for _, o := range t.outputs {
+			if o.names == nil {
+				return
+			}
+			name, before := first[o.system]
+			if several = several || before && name != o.names[k]; !before {
+				first[o.system] = o.names[k]
+			}
 		}
-	}
-	for _, o := range t.outputs {
-		if several {
-			o.input.item = newGroupHash(fmt.Sprintf("%x %s", o.input.item, o.name))
+		if !several {
+			continue
 		}
+		for _, o := range t.outputs {
+			o.input.item = newGroupHash(fmt.Sprintf("%x %s", o.input.item, o.names[k]))
+		}
+		return
 	}
 }
 

@@ -28,7 +28,6 @@ type Pairing struct {
 	Systems []dataset.SystemPairs `json:"other_systems,omitempty"`
 
 	column    string // that names systems
-	named     int    // of these
 	wouldBoth int    // pairs by Would
 }
 
@@ -39,7 +38,7 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 	}
 	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved,
 		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
-		Systems: p.Systems, column: p.Column, named: p.Named, wouldBoth: p.WouldBoth}
+		Systems: p.Systems, column: p.Column, wouldBoth: p.WouldBoth}
 }
 
 // IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner, or have one on another input.

@@ -34,16 +34,18 @@ type Stats struct {
 	Weak        []string     `json:"weak,omitempty"`       // what records say that models are not to be relied on for
 
 	columns        []column
-	leastGroups    int                      // a system of three or more needs to be compared
-	few            int                      // systems of fewer
-	issuesOfErrors bool                     // StatsOptions.OfErrors
-	unevenPairs    int                      // of systems, which Tests leave out (Contrast.Uneven)
-	lost           map[string]Lost          // by file
-	inFiles        *systemSums              // of the first two files, the systems that rows name
-	within         map[int]stats.Difference // of two files, by label's column: see compareWithin
-	BySystem       []SystemDiff             `json:"by_system,omitempty"` // of two files that name several: from the first to the second
-	Gates          []gate.Result            `json:"gates,omitempty"`     // see CheckGates
-	warnings       []FileWarning
+	leastGroups    int             // a system of three or more needs to be compared
+	few            int             // systems of fewer
+	issuesOfErrors bool            // StatsOptions.OfErrors
+	unevenPairs    int             // of systems, which Tests leave out (Contrast.Uneven)
+	lost           map[string]Lost // by file
+	inFiles        *inFiles        // of two files whose rows name several systems
+	fewInFile      []string        // of these, systems that take no part in Within
+	BySystem       []SystemDiff    `json:"by_system,omitempty"` // of two files that name several: from the first to the second
+	// of two files whose systems are the same, the second minus the first in each label, as limits on growth take it
+	Within   []Contrast    `json:"within,omitempty"`
+	Gates    []gate.Result `json:"gates,omitempty"` // see CheckGates
+	warnings []FileWarning
 }
 
 // SystemStats are those of one system. Shares are of its tagged rows.
@@ -102,6 +104,7 @@ type StatsOptions struct {
 	Taxonomy *taxonomy.Taxonomy
 	Where    map[string]string // column to the value that rows must have there; nil chooses all
 	By       string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
+	Within   string            // of ByFile: the column that names systems in files; \"\" is one of dataset.SystemColumns
 	Group    string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
 	Issues     func(*dataset.Row) (ids []string, searched bool)
@@ -169,16 +172,16 @@ type Lost struct {
 // Tally counts rows for Stats. Its memory grows with the groups times systems, and with the rows up to mostPaired; with
 // StatsOptions.Tests with all rows.
 type Tally struct {
-	rows      Tagged
-	o         StatsOptions
-	scheme    scheme
-	stats     Stats
-	named     bool   // a row named its system, though no column was asked for
-	namedIn   string // the last file of which a row names its system
-	hints     Hints
-	systems   map[string]int
-	at        map[[2]string]int // column by kind and name, of an issue by its id
-	inSystems *sums             // of two files, by system and file, of labels
+	rows    Tagged
+	o       StatsOptions
+	scheme  scheme
+	stats   Stats
+	named   bool   // a row named its system, though no column was asked for
+	namedIn string // the last file of which a row names its system
+	hints   Hints
+	systems map[string]int
+	at      map[[2]string]int // column by kind and name, of an issue by its id
+	inFiles []*inFiles        // by what may name systems in two files
 	// by group and system: of each column the number of rows known, and the sum of their values
 	sums     *sums
 	outputs  []*output       // for tests
@@ -190,8 +193,8 @@ type Tally struct {
 func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0), inSystems: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, inFiles: newSystemSums(), Thresholds: o.Thresholds,
+		texts: map[string]bool{}, at: map[[2]string]int{}, sums: newSums(0),
+		stats: Stats{Taxonomy: s.taxonomy, lost: map[string]Lost{}, Thresholds: o.Thresholds,
 			Weak: o.Weak, issuesOfErrors: o.OfErrors, Models: []string{}, Systems: []SystemStats{}}}
 	for file, l := range o.LeftOut {
 		t.stats.lost[file] = l
@@ -200,6 +203,13 @@ func NewTally(o StatsOptions) *Tally {
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
+	}
+	columns := dataset.SystemColumns
+	if o.Within != "" {
+		columns = []string{o.Within}
+	}
+	for _, column := range columns {
+		t.inFiles = append(t.inFiles, newInFiles(column, len(t.stats.columns)))
 	}
 	return t
 }
@@ -219,7 +229,6 @@ func (t *Tally) columnOf(kind, id string) int {
 		t.at[[2]string{kind, id}] = c
 		t.stats.columns = append(t.stats.columns, added)
 		t.sums.cells = 2 * len(t.stats.columns)
-		t.inSystems.cells = t.sums.cells
 	}
 	return c
 }
@@ -235,7 +244,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		t.stats.lost[file] = lost
 	}()
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		if t.o.By == "" && !t.named {
+		if t.o.By == "" && !t.named || t.o.By == ByFile && t.o.Within == "" {
 			t.hints.Add(row)
 		}
 		system, err := t.systemOf(row, file)

@@ -25,15 +25,16 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		return nil, t.rows.NothingToShow(s.All.Rows)
 	}
 	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
-	if note := t.hints.Note(); note != "" && t.o.By == "" && s.By == "" {
+	if note := t.hints.Note(""); note != "" && t.o.By == "" && s.By == "" {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
 	}
 	if alike := AlikeSystems(s.names()); alike != "" {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
 	}
 	s.Rejected = len(t.rows.faults)
-	s.compareNamed()
-	t.compareWithin()
+	if err := t.compareNamed(); err != nil {
+		return nil, err
+	}
 	s.again = t.namedAgain()
 	t.computeShares()
 	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept

@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/erreval/erreval/internal/gate"
-	"github.com/erreval/erreval/internal/stats"
 )
 
 // CheckGates decides limits for each system by itself; lines that were rejected belong to none, but are told to each,
@@ -58,7 +57,6 @@ func (s *Stats) growth() growth {
 	fewer := s.Interval // of the smaller one
 	fewer.Groups = min(a.cells[0].sums.Groups, b.cells[0].sums.Groups)
 	g := growth{systems: s.BySystem, interval: &fewer, rows: min(a.Tagged, b.Tagged), thresholds: s.Thresholds}
-	within := false
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue
@@ -77,27 +75,16 @@ func (s *Stats) growth() growth {
 			if d.system == 0 {
 				l.Difference = -l.Difference
 			}
-			if w, ok := s.within[c]; ok && !d.Paired {
-				l.Difference, l.P = Number(w.Value), Number(w.P)
-				within = true
+			for _, w := range s.Within {
+				if w.column == c && !d.Paired {
+					l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
+				}
 			}
 		}
 		if column.name == "" {
 			g.withoutError = l
 		} else {
 			g.labels = append(g.labels, l)
-		}
-	}
-	if within {
-		var p []float64
-		for _, l := range g.labels {
-			if l.A.Rows+l.B.Rows == 0 { // is no test
-				l.P = Undefined
-			}
-			p = append(p, float64(l.P))
-		}
-		for i, corrected := range stats.Holm(p) {
-			g.labels[i].PHolm = Number(corrected)
 		}
 	}
 	return g

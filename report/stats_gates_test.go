@@ -89,15 +89,33 @@ func TestGrownWithinSystems(t *testing.T) {
 		return lines
 	}
 	limits := []gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}
+	const began = "a system that had hardly rows"
 	for name, c := range map[string]struct {
 		new    []string
+		column string // that names systems
+		within string // the option
 		missed bool
 	}{
-		"as they were":        {file("b", 40, 4, 160, 64, "t"), false},
-		"one of them worse":   {file("b", 40, 4, 160, 100, "t"), true},
-		"a system of b alone": {file("b", 40, 4, 160, 64, "u"), true},
+		"as they were":                {file("b", 40, 4, 160, 64, "t"), "system", "", false},
+		"one of them worse":           {file("b", 40, 4, 160, 100, "t"), "system", "", true},
+		"a system of b alone":         {file("b", 40, 4, 160, 64, "u"), "system", "", true},
+		"one of them has hardly rows": {file("b", 160, 16, 2, 2, "t"), "system", "", false},
+		began:                         {file("b", 40, 4, 160, 100, "u"), "system", "", true},
+		"beside one system for all":   {file("b", 40, 4, 160, 64, "t"), `system":"all","model`, "", false},
+		"beside an empty system":      {file("b", 40, 4, 160, 64, "t"), `system":"","model`, "", false},
+		"by a column of another name": {file("b", 40, 4, 160, 64, "t"), `system":"all","variant`, "variant", false},
+		"which nobody names":          {file("b", 40, 4, 160, 64, "t"), "variant", "", true},
 	} {
-		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, file("a", 160, 16, 40, 16, "t"), c.new)
+		old := file("a", 160, 16, 40, 16, "t")
+		if name == began {
+			old = file("a", 195, 16, 5, 0, "u")
+		}
+		for _, lines := range [][]string{old, c.new} {
+			for i := range lines {
+				lines[i] = strings.Replace(lines[i], `"system"`, `"`+c.column+`"`, 1)
+			}
+		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Within: c.within, Group: "passage"}, old, c.new)
 		if got := s.CheckGates(limits, "No Error")[0]; got.Missed != c.missed {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -125,8 +143,8 @@ func TestGrownOfNamed(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
-	const said = "2 systems are in both files, and count together; --where COLUMN=NAME takes one; without error surely " +
-		"changed: s -50.0 points (p <0.001), t +50.0 points (p <0.001)"
+	const said = "in both files: 2 systems (by system), which count together; --where system=NAME takes one; without " +
+		"error surely changed: s -50.0 points (p <0.001), t +50.0 points (p <0.001)"
 	if text := printed(t, s); !strings.Contains(text, said) {
 		t.Error(text)
 	}

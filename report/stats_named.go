@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,71 +10,128 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// addNamed counts a row of one of two files by the system that it names.
+// inFiles counts the rows of two files by the systems that a column names.
+type inFiles struct {
+	*systemSums
+	labels *sums // by group, a block a system and file: of each label the rows judged for it, and those that have it
+}
+
+func newInFiles(column string, labels int) *inFiles {
+	return &inFiles{newSystemSums(column), newSums(2 * labels)}
+}
+
+// addNamed counts a row of one of two files by the systems that it names.
 func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []value) {
 	if file > 1 {
 		return
 	}
-	systems := t.stats.inFiles
-	system := systems.place(file, row.SystemName().String())
-	cells := t.inSystems.of(group, 2*system+file)
-	for _, v := range values {
-		if v.column == 0 { // whether it is without error
-			systems.addRow(file, system, group, v.x)
-		}
-		if t.stats.columns[v.column].kind == kindLabel {
-			cells[2*v.column]++
-			cells[2*v.column+1] += v.x
+	for _, in := range t.inFiles {
+		system := in.place(file, row.NameBy(in.column))
+		cells := in.labels.of(group, 2*system+file)
+		for _, v := range values {
+			if v.column == 0 { // whether it is without error
+				in.addRow(file, system, group, v.x)
+			}
+			if t.stats.columns[v.column].kind == kindLabel {
+				cells[2*v.column]++
+				cells[2*v.column+1] += v.x
+			}
 		}
 	}
 }
 
 // compareNamed compares, of two files, the rows of each system that they name, as of different inputs.
-func (s *Stats) compareNamed() {
-	if len(s.Systems) == 2 && s.inFiles.areSeveral() {
-		s.BySystem = s.inFiles.diffs(Undefined, false)
+func (t *Tally) compareNamed() error {
+	s := &t.stats
+	if len(s.Systems) != 2 || t.o.By != ByFile {
+		return nil
 	}
+	for _, in := range t.inFiles {
+		if t.o.Within != "" && slices.Equal(in.names, []string{""}) {
+			return OptionErrorf("--by %s,%s: no row has that column", ByFile, t.o.Within)
+		}
+		if s.inFiles == nil && in.areSeveral() {
+			s.inFiles = in
+		}
+	}
+	if s.inFiles == nil {
+		if note := t.hints.Note(ByFile + ","); note != "" {
+			s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
+		}
+		return nil
+	}
+	s.BySystem = s.inFiles.diffs(Undefined, false)
+	s.compareWithin()
+	return nil
 }
 
 // compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
 // both together: else a system that got more of the rows would look like a change. Where a file has a system of its
-// own, that is one.
-func (t *Tally) compareWithin() {
-	s := &t.stats
-	if len(s.BySystem) < 2 || len(s.inFiles.alone()) > 0 {
+// own, or the second one of which the first has hardly a row, that is one. Systems of hardly any rows in the second,
+// each of which would weigh much, take no part.
+func (s *Stats) compareWithin() {
+	in := s.inFiles
+	if len(in.alone()) > 0 {
 		return
 	}
-	s.within = map[int]stats.Difference{}
+	for at, rows := range in.rows {
+		switch {
+		case rows[1] < fewestOf:
+			s.fewInFile = append(s.fewInFile, cmp.Or(in.names[at], Nameless))
+		case rows[0] < fewestOf:
+			return
+		}
+	}
+	if len(s.fewInFile) == len(in.names) {
+		return
+	}
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue
 		}
-		rows := make([]float64, 2*len(s.inFiles.names)) // of each system in A and B
-		for i, key := range t.inSystems.keys {
-			rows[key.block] += t.inSystems.values[i][2*c]
-		}
-		var inFile [2]float64
-		for block, n := range rows {
-			if rows[block^1] > 0 {
-				inFile[block%2] += n
-			}
-		}
-		var groups [2][2][]float64 // sums and rows of each group, weighted
-		for i := range groups {
-			groups[i] = [2][]float64{make([]float64, len(t.inSystems.groups)), make([]float64, len(t.inSystems.groups))}
-		}
-		for i, key := range t.inSystems.keys {
-			n, other, cells := rows[key.block], rows[key.block^1], t.inSystems.values[i]
-			if n == 0 || other == 0 {
-				continue
-			}
-			file := key.block % 2
-			weight := (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
-			groups[file][0][key.group] += weight * cells[2*c+1]
-			groups[file][1][key.group] += weight * cells[2*c]
-		}
-		s.within[c] = stats.ApartShares(stats.SumsOf(groups[0][0], groups[0][1]), stats.SumsOf(groups[1][0], groups[1][1]))
+		a, b := in.weighted(c)
+		d := DifferenceOf(stats.ApartShares(a, b))
+		s.Within = append(s.Within, Contrast{Of: cmp.Or(column.name, column.title()), System: s.Systems[1].Name,
+			Than: s.Systems[0].Name, Difference: d, PHolm: d.P, column: c, system: 1})
 	}
+	var others []*Contrast
+	for i := range s.Within {
+		if d := &s.Within[i]; !s.isClean(d) && d.Value != 0 { // else it may be in no row
+			others = append(others, d)
+		}
+	}
+	correct(others)
+}
+
+// weighted are the sums of a label in the files.
+func (in *inFiles) weighted(c int) (a, b *stats.GroupSums) {
+	rows := make([]float64, 2*len(in.names)) // of each system in A and B
+	for i, key := range in.labels.keys {
+		if of := in.rows[key.block/2]; min(of[0], of[1]) >= fewestOf {
+			rows[key.block] += in.labels.values[i][2*c]
+		}
+	}
+	var inFile [2]float64
+	for block, n := range rows {
+		if rows[block^1] > 0 {
+			inFile[block%2] += n
+		}
+	}
+	var sums, judged [2][]float64 // of each group, weighted
+	for i := range sums {
+		sums[i], judged[i] = make([]float64, len(in.labels.groups)), make([]float64, len(in.labels.groups))
+	}
+	for i, key := range in.labels.keys {
+		n, other, cells := rows[key.block], rows[key.block^1], in.labels.values[i]
+		if n == 0 || other == 0 {
+			continue
+		}
+		file := key.block % 2
+		weight := (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
+		sums[file][key.group] += weight * cells[2*c+1]
+		judged[file][key.group] += weight * cells[2*c]
+	}
+	return stats.SumsOf(sums[0], judged[0]), stats.SumsOf(sums[1], judged[1])
 }
 
 // namedAgain are systems that have rows for one input in several files, as of a run and of a rerun.
@@ -98,16 +156,22 @@ func (t *Tally) namedAgain() (names []string) {
 
 // namedText says that the systems which two files name count together, and what is known of each.
 func (s *Stats) namedText() []string {
-	if s.By != ByFile || len(s.Systems) != 2 || !s.inFiles.areSeveral() {
+	if s.inFiles == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s in both files, and count together; --where COLUMN=NAME takes one%s",
-		words.Plural(len(s.BySystem), "system is", "systems are"), surelyChanged(s.BySystem))
+	text := fmt.Sprintf("in both files: %s (by %s), which count together; --where %[2]s=NAME takes one%s",
+		words.Plural(len(s.BySystem), "system", "systems"), s.inFiles.column, surelyChanged(s.BySystem))
 	if alone := s.inFiles.alone(); len(alone) > 0 {
 		text += "; in one file alone: " + someOf(alone)
 	}
-	if len(s.within) > 0 {
-		text += "; limits on growth give each the same weight in both files"
+	if len(s.Within) > 0 && len(s.Differences) > 0 && !s.Differences[0].Paired {
+		d := &s.Within[0]
+		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them, without error %s points "+
+			"(p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))
+		if len(s.fewInFile) > 0 {
+			text += fmt.Sprintf(", but for those of fewer than %d rows in %s: %s", fewestOf, s.Systems[1].Name,
+				someOf(s.fewInFile))
+		}
 	}
 	return []string{text}
 }

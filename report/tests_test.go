@@ -303,7 +303,8 @@ func TestSilentSystem(t *testing.T) {
 		return fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
 			`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":[%q]}}`, system, g, label)
 	}
-	for shift, said := range map[int]string{0: "not surely more than a (p 1.000)", 45: "as they share only 15 of their 40 and 60 inputs"} {
+	for shift, said := range map[int]string{0: "not surely more than a (p 1.000)",
+		45: "as they share only 15 of their 40 and 60 inputs"} {
 		var lines []string
 		for g := range 60 {
 			label := "No Error"

@@ -47,7 +47,8 @@ func statsCommand(e *env) *cli.Command {
 		Description: statsDescription,
 		Flags: append(reportFlags(),
 			&cli.StringFlag{Name: "by",
-				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
+				Usage: "what tells systems apart: `COLUMN`, file, none, or file,COLUMN of files with several (default: the column " +
+					"system, else file)"},
 			&cli.BoolFlag{Name: "tests", Usage: "test every pair of systems in each column, paired where they share inputs"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
 			failOnFlag("of each system by itself, grown of two files with --by file: "), overwriteFlag()),
@@ -60,8 +61,11 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
-		Group: readGroup(ctx, look.Taxonomy), Tests: ctx.Bool("tests")}
+	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, Group: readGroup(ctx, look.Taxonomy),
+		Tests: ctx.Bool("tests")}
+	if o.By = ctx.String("by"); isByFile(o.By) {
+		o.By, o.Within, _ = strings.Cut(o.By, ",")
+	}
 	gates, err := readStatsLimits(ctx, look)
 	if len(gates) > 0 || err != nil {
 		err = cmp.Or(checkTypes(look.Taxonomy), err)
@@ -89,13 +93,16 @@ func readStatsLimits(ctx *cli.Context, look *lookOptions) ([]gate.Gate, error) {
 		switch {
 		case strings.HasPrefix(l.Subject, report.Rise+":"):
 			return nil, exit.Usagef("--fail-on %q counts pairs of rows, as erreval diff has them", l.Text)
-		case report.IsGrowth(l) && (len(look.paths) != 2 || ctx.String("by") != report.ByFile):
+		case report.IsGrowth(l) && (len(look.paths) != 2 || !isByFile(ctx.String("by"))):
 			return nil, exit.Usagef("--fail-on %q is about the second of two files against the first: give both, and --by file",
 				l.Text)
 		}
 	}
 	return limits, err
 }
+
+// isByFile tells whether files are compared, with a column that names systems in them or without.
+func isByFile(by string) bool { return by == report.ByFile || strings.HasPrefix(by, report.ByFile+",") }
 
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {

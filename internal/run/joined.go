@@ -337,11 +337,11 @@ func (j *Joined) Check(p *Process) error {
 		return nil
 	}
 	if len(j.found) == 0 && (j.others > 0 || j.other != "") {
-		what := "name other systems in their column system or model than it does: write them alike, or leave that column out " +
-			"of one of the files"
+		what := "name other systems in their column system or model than it does: write them alike, or leave that column " +
+			"out of one of the files"
 		if j.other != "" {
-			what = fmt.Sprintf("have other texts than its column %q: are the ids numbers of lines? Name other columns with --id "+
-				"COLUMN[,COLUMN]", j.other)
+			what = fmt.Sprintf("have other texts than its column %q: are the ids numbers of lines? Name other columns with "+
+				"--id COLUMN[,COLUMN]", j.other)
 		}
 		return fmt.Errorf("%s: rows with its ids %s", j.File, what)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -81,9 +82,7 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	}
 	var first *dataset.Row
 	_, err = dataset.EachRow(ctx, rows.Read, func(row *dataset.Row) error {
-		if first == nil {
-			first = row
-		}
+		first = cmp.Or(first, row)
 		for i, text := range row.Values {
 			if text = dataset.FoldSpace(text); strings.Contains(text, " ") {
 				sets[i][maphash.String(seed, text)] = true
@@ -95,38 +94,39 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 		return nil // who reads it then says so
 	}
 	j.fields = in.fieldColumns(rows)
-	filled, found := map[string]int{}, make([]map[string]int, len(sets))
-	known := make([]bool, len(sets))
-	for i := range found {
-		found[i] = map[string]int{}
-	}
-	for _, texts := range j.texts {
-		for _, s := range texts {
-			if field := j.fieldIn(s.column, first); field >= 0 {
-				known[field] = true
-			}
-			filled[s.column]++
-			for i, set := range sets {
-				if set[maphash.String(seed, s.text)] {
-					found[i][s.column]++
-				}
-			}
-		}
-	}
 	j.likely = make([]string, len(sets))
 	for i, field := range in.Taxonomy.FieldNames() {
-		most := 0
-		for column, n := range found[i] {
-			_, own := first.Get(column)
-			isText := float64(filled[column]) >= mostlyFilled*float64(len(j.texts)) && float64(n) >= someFound*float64(filled[column])
-			if !known[i] && !own && isText && (n > most || n == most && column < j.likely[i]) {
-				most, j.likely[i] = n, column
-			}
-		}
-		if most > 0 {
+		j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return sets[i][maphash.String(seed, text)] })
+		if j.likely[i] != "" {
 			p.Note([]string{fmt.Sprintf("%s: its column %s is taken for the %s: what it says is of a row with that text alone",
 				j.File, words.Printable(j.likely[i]), field)})
 		}
 	}
 	return nil
+}
+
+// likelyColumn is the column of the file whose name tells nothing, and whose texts are those of a field; "" is none, or
+// one that is known by its name.
+func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text string) bool) (likely string) {
+	filled, found, most := map[string]int{}, map[string]int{}, 0
+	for _, texts := range j.texts {
+		for _, s := range texts {
+			if j.fieldIn(s.column, first) == field {
+				return ""
+			}
+			filled[s.column]++
+			if has(s.text) {
+				found[s.column]++
+			}
+		}
+	}
+	for column, n := range found {
+		_, own := first.Get(column)
+		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.texts))
+		isText := isFilled && float64(n) >= someFound*float64(filled[column])
+		if !own && isText && (n > most || n == most && column < likely) {
+			most, likely = n, column
+		}
+	}
+	return likely
 }
