@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -117,8 +118,26 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 	for _, mark := range known {
 		ids, texts = append(ids, mark.Row.ID), append(texts, mark.Row.Values[0])
 	}
-	if rows, err := m.RowsLike(ctx, file, ids, texts); err == nil {
-		m.setMarked(ctx, rows)
+	rows, err := m.RowsLike(ctx, file, ids, texts)
+	if err != nil {
+		return
+	}
+	m.setMarked(ctx, rows)
+	there := map[string]bool{}
+	for _, n := range rows {
+		if row, _, err := m.read(ctx, n); err == nil {
+			there[row.TextHash()] = true
+		}
+	}
+	lost := 0
+	for _, mark := range known {
+		if !there[mark.Row.TextHash()] {
+			lost++
+		}
+	}
+	if lost > 0 {
+		m.catalog.Notes = append(m.catalog.Notes, fmt.Sprintf("%s: %s no row of these texts (erreval refine merge takes them "+
+			"still): were texts changed, or read from other columns?", m.path(file), words.Plural(lost, "mark has", "marks have")))
 	}
 }
 
