@@ -187,7 +187,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if slices.Contains(inputs, run.Stdio) {
 		return nil, exit.Usagef(`standard input cannot be read here: what lies beside a file belongs to it; name files`)
 	}
-	paths, workspaces, err := reporting.FindWorkspaces(inputs)
+	paths, workspaces, err := reporting.FindWorkspaces(run.WithoutSides(inputs))
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func readLookOptions(ctx *cli.Context, min, max int, what string,
 	if err := wantArgs(ctx, min, max, what); err != nil {
 		return nil, err
 	}
-	o := &lookOptions{paths: ctx.Args().Slice()}
+	o := &lookOptions{paths: run.WithoutSides(ctx.Args().Slice())}
 	if countOf(o.paths, run.Stdio) > 1 {
 		return nil, exit.Usagef(`standard input "-" can be read once`)
 	}

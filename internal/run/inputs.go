@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -132,4 +133,15 @@ func Changed(path string, info fs.FileInfo) string {
 		return "was written to"
 	}
 	return ""
+}
+
+// WithoutSides are files without those that stand beside one of them and hold no rows of it, as where all of a folder
+// are named.
+func WithoutSides(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		return slices.ContainsFunc([]string{".run.json", ".issues.json", ".rejected.jsonl"}, func(ending string) bool {
+			of, isSide := strings.CutSuffix(file, ending)
+			return isSide && slices.Contains(files, of)
+		})
+	})
 }

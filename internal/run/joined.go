@@ -117,7 +117,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		}
 	}
 	id := j.idOf(row)
-	if err := checkJoinedID(row, id, j.lines[id], j.form); err != nil {
+	if err := checkJoinedID(row, id, 0, j.form); err != nil {
 		return err
 	}
 	values := make([]json.RawMessage, len(j.columns))
@@ -132,8 +132,15 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
+	if line := j.lines[id]; line > 0 {
+		equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+		if slices.Equal(j.texts[id], j.textsOf(row)) && slices.EqualFunc(j.rows[id], values, equal) {
+			return nil // written twice
+		}
+		return checkJoinedID(row, id, line, j.form)
+	}
 	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
-	j.noteTexts(id, row)
+	j.systems[id], j.texts[id] = row.SystemName(), j.textsOf(row)
 	return nil
 }
 

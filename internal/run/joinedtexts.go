@@ -15,16 +15,17 @@ import (
 // said is what a row says in a column, of whichever blanks.
 type said struct{ column, text string }
 
-// noteTexts keeps what tells whether a row of the same id is the one that the file's row speaks of.
-func (j *Joined) noteTexts(id string, row *dataset.Row) {
-	j.systems[id], j.texts[id] = row.SystemName(), nil
+// textsOf is what a row says besides the columns that others get: it tells whether a row of the same id is the one that
+// the file's row speaks of.
+func (j *Joined) textsOf(row *dataset.Row) (texts []said) {
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
 		if text := dataset.FoldSpace(dataset.PlainText(raw)); text != "" && string(raw) != "null" &&
 			!slices.Contains(j.columns, name) {
-			j.texts[id] = append(j.texts[id], said{name, text})
+			texts = append(texts, said{name, text})
 		}
 	}
+	return texts
 }
 
 // isOther tells whether a row is of another system than the file's row of its id.

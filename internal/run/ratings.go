@@ -186,7 +186,7 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 		d.lines, d.fault = append(d.lines, row.Line), cmp.Or(d.fault, err)
 	}
 	j.addRating(id, d, bytes.Clone(raw))
-	j.noteTexts(id, row)
+	j.systems[id], j.texts[id] = row.SystemName(), j.textsOf(row)
 	return nil
 }
 
