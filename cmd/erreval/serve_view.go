@@ -136,8 +136,9 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 		}
 	}
 	if lost > 0 {
-		m.catalog.Notes = append(m.catalog.Notes, fmt.Sprintf("%s: %s no row of these texts (erreval refine merge takes them "+
-			"still): were texts changed, or read from other columns?", m.path(file), words.Plural(lost, "mark has", "marks have")))
+		m.catalog.Notes = append(m.catalog.Notes, fmt.Sprintf("%s: %s no row of these texts (erreval refine merge takes "+
+			"them still): were texts changed, or read from other columns?", m.path(file),
+			words.Plural(lost, "mark has", "marks have")))
 	}
 }
 
