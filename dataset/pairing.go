@@ -48,9 +48,16 @@ type pairSide struct {
 	id, text, judged       []uint64
 	system, inputs, groups []uint64
 	named                  map[uint64]bool // systems that rows name
+	models                 pairSystems     // what stands in the second of SystemColumns
 	columns                []string
 	values                 map[string][]uint64 // by column; 0 is no text or whole number
 	rows                   int
+}
+
+// pairSystems are the names of systems in a column of a file, by row, and each once.
+type pairSystems struct {
+	keys  []uint64
+	named map[uint64]bool
 }
 
 // Pairs say which rows of A and B belong together.
@@ -138,12 +145,18 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	}
 	key := hash(system.name)
 	if p.called[key] = system.name; s.named == nil {
-		s.named = map[uint64]bool{}
+		s.named, s.models.named = map[uint64]bool{}, map[uint64]bool{}
 	}
 	if system.name != "" {
 		s.named[key] = true
 	}
 	s.system = append(s.system, key)
+	model := row.NameBy(SystemColumns[1])
+	key = hash(model)
+	if p.called[key] = model; model != "" {
+		s.models.named[key] = true
+	}
+	s.models.keys = append(s.models.keys, key)
 	s.rows++
 	return hash
 }
@@ -163,6 +176,11 @@ func (p *Pairing) Match() *Pairs {
 
 func (p *Pairing) pair() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
+	// one system of several models
+	if max(len(a.named), len(b.named)) < 2 && max(len(a.models.named), len(b.models.named)) > 1 {
+		a.system, a.named, b.system, b.named = a.models.keys, a.models.named, b.models.keys, b.models.named
+		p.withSystem, p.column = true, SystemColumns[1]
+	}
 	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))
 	p.countOther(pairs)

@@ -146,6 +146,22 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestPairingOfModels: where all rows name one system, and several models, these are told apart.
+func TestPairingOfModels(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPairing(task, nil)
+	for i, model := range []string{"m", "n", "n", "m"} {
+		add := []func(*Row){p.AddA, p.AddB}[i/2]
+		add(rowWith(t, "", "all", "x", fmt.Sprint("text ", i), map[string]any{"model": model}))
+	}
+	if got := p.Match(); fmt.Sprint(got.Of, got.By) != "[1 0] [input model]" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPairingMoved: of a few rows behind one that is gone, ids that are numbers pair others; they are counted.
 func TestPairingMoved(t *testing.T) {
 	task, err := taxonomy.Builtin("response")
