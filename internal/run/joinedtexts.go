@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
@@ -37,11 +38,28 @@ func (j *Joined) isOther(id string, row *dataset.Row) bool {
 func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
 	for _, s := range j.texts[id] {
 		field := j.fieldIn(s.column, row)
-		if field >= 0 && field < len(row.Values) && dataset.FoldSpace(row.Values[field]) != s.text {
+		if field < 0 || field >= len(row.Values) {
+			continue
+		}
+		fold := dataset.FoldSpace
+		if j.loosely[s.column] {
+			fold = letters
+		}
+		if fold(row.Values[field]) != fold(s.text) {
 			return s, field
 		}
 	}
 	return said{}, -1
+}
+
+// letters are those of a text, and its digits, in small letters: what is left where it was tokenized, or cleaned.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, dataset.FoldSpace(text))
 }
 
 // fieldIn is the place in a row's Values of the text that a column of the file has; -1 of none.
@@ -68,7 +86,7 @@ const (
 // learn finds by what they say the columns of the file that hold texts of the rows under names of their own.
 func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j := in.Joined
-	j.likely = nil
+	j.likely, j.loosely = nil, map[string]bool{}
 	if file == Stdio || len(j.texts) == 0 || len(in.Taxonomy.Fields) == 0 {
 		return nil
 	}
@@ -77,7 +95,7 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 		return err
 	}
 	defer closeRows()
-	seed, sets := maphash.MakeSeed(), make([]map[uint64]bool, len(in.Taxonomy.Fields))
+	seed, sets := maphash.MakeSeed(), make([]map[uint64]bool, len(in.Taxonomy.Fields)) // texts, and their letters
 	for i := range sets {
 		sets[i] = map[uint64]bool{}
 	}
@@ -86,7 +104,7 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 		first = cmp.Or(first, row)
 		for i, text := range row.Values {
 			if text = dataset.FoldSpace(text); strings.Contains(text, " ") {
-				sets[i][maphash.String(seed, text)] = true
+				sets[i][maphash.String(seed, text)], sets[i][maphash.String(seed, letters(text))] = true, true
 			}
 		}
 		return nil
@@ -97,7 +115,11 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j.fields = in.fieldColumns(rows)
 	j.likely = make([]string, len(sets))
 	for i, field := range in.Taxonomy.FieldNames() {
-		j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return sets[i][maphash.String(seed, text)] })
+		has := func(text string) bool { return sets[i][maphash.String(seed, text)] }
+		if j.likely[i] = j.likelyColumn(i, first, has); j.likely[i] == "" {
+			j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(letters(text)) })
+			j.loosely[j.likely[i]] = j.likely[i] != ""
+		}
 		if j.likely[i] != "" {
 			p.Note([]string{fmt.Sprintf("%s: its column %s is taken for the %s: what it says is of a row with that text alone",
 				j.File, words.Printable(j.likely[i]), field)})
