@@ -109,10 +109,9 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	}
 	data := newLabelData(l, l.listJoined())
 	if len(data.rows) == 0 {
-		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files, and the texts (--id none "+
-			"joins rows by these)? "+
-			"Where one lacks a column that the other has, such as the answer, they differ; a gold file of ids and labels alone "+
-			"needs none",
+		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files, and the texts? "+
+			"--id none joins rows by these. Where one lacks a column that the other has, such as the answer, they differ; a "+
+			"gold file of ids and labels alone needs none",
 			l.describeCounts())
 	}
 	constant := stats.MostFrequentSet(data.labels)

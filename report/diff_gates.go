@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/gate"
@@ -74,9 +75,33 @@ func (d *Diff) counts(noError string, asked map[string]bool) gate.Counts {
 			c.Labels[Rise+":"+gate.Any] = l.Lost - l.Gained
 		}
 	})
-	of := growth{d.WithoutError, d.Labels, d.Systems, &d.Interval, d.Compared, d.Thresholds}
+	of := growth{d.WithoutError, slices.Clone(d.Labels), d.Systems, &d.Interval, d.Compared, d.Thresholds}
+	if unsure := d.unknownText(); unsure != "" {
+		of.withoutError.unsure, of.withoutError.far = unsure, true
+		for i := range of.labels {
+			of.labels[i].unsure, of.labels[i].far = unsure, true
+		}
+	}
 	of.addTo(&c, asked)
 	return c
+}
+
+// unknownText says that far more rows of a file than of the other one are not known: they may be the bad ones.
+func (d *Diff) unknownText() string {
+	unknown := func(s *Side) (n, of int) {
+		lost := s.Rejected + s.LeftOut
+		return s.untagged + lost, s.Rows + lost
+	}
+	inA, ofA := unknown(&d.A)
+	inB, ofB := unknown(&d.B)
+	more := float64(inB)/float64(max(1, ofB)) - float64(inA)/float64(max(1, ofA))
+	switch {
+	case more > mostUneven:
+		return fmt.Sprintf("%d of %s of %s are untagged or were rejected", inB, rowsText(ofB), d.B.File)
+	case -more > mostUneven:
+		return fmt.Sprintf("%d of %s of %s are untagged or were rejected", inA, rowsText(ofA), d.A.File)
+	}
+	return ""
 }
 
 // growth is what changed from a file to another one, for the limits on Grown and Shrunk.

@@ -40,7 +40,8 @@ type Stats struct {
 	unevenPairs    int             // of systems, which Tests leave out (Contrast.Uneven)
 	lost           map[string]Lost // by file
 	inFiles        *inFiles        // of two files whose rows name several systems
-	fewInFile      []string        // of these, systems that take no part in Within
+	fewInFile      []string        // of these, systems that take no part in Within, as the second has hardly a row
+	newInFile      []string        // of these, systems of which the first has hardly a row
 	BySystem       []SystemDiff    `json:"by_system,omitempty"` // of two files that name several: from the first to the second
 	// of two files whose systems are the same, the second minus the first in each label, as limits on growth take it
 	Within   []Contrast    `json:"within,omitempty"`

@@ -98,7 +98,11 @@ func TestGrownWithinSystems(t *testing.T) {
 	}{
 		"as they were":                {file("b", 40, 4, 160, 64, "t"), "system", "", false},
 		"one of them worse":           {file("b", 40, 4, 160, 100, "t"), "system", "", true},
-		"a system of b alone":         {file("b", 40, 4, 160, 64, "u"), "system", "", true},
+		"a worse system of b alone":   {file("b", 140, 14, 160, 64, "u"), "system", "", true},
+		"a like system of b alone":    {file("b", 140, 14, 160, 17, "u"), "system", "", false},
+		"a system of a alone":         {file("b", 160, 16, 0, 0, "t"), "system", "", false},
+		"and the others worse":        {file("b", 160, 40, 0, 0, "t"), "system", "", true},
+		"a row of another system":     {append(file("b", 40, 4, 160, 64, "t"), systemRow("u", "bu", "Vague")), "system", "", false},
 		"one of them has hardly rows": {file("b", 160, 16, 2, 2, "t"), "system", "", false},
 		began:                         {file("b", 40, 4, 160, 100, "u"), "system", "", true},
 		"beside one system for all":   {file("b", 40, 4, 160, 64, "t"), `system":"all","model`, "", false},

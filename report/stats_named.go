@@ -66,31 +66,36 @@ func (t *Tally) compareNamed() error {
 }
 
 // compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
-// both together: else a system that got more of the rows would look like a change. Where a file has a system of its
-// own, or the second one of which the first has hardly a row, that is one. Systems of hardly any rows in the second,
-// each of which would weigh much, take no part.
+// both together: else a system that got more of the rows would look like a change. Where the second file has rows of
+// systems that the first has hardly a row of, they are counted besides, too, and the surer figure of the two stands, by
+// Bonferroni's correction. Systems of hardly any rows in the second take no part: each row would weigh much.
 func (s *Stats) compareWithin() {
 	in := s.inFiles
-	if len(in.alone()) > 0 {
-		return
-	}
+	var shared, isNew []int
 	for at, rows := range in.rows {
 		switch {
 		case rows[1] < fewestOf:
 			s.fewInFile = append(s.fewInFile, cmp.Or(in.names[at], Nameless))
 		case rows[0] < fewestOf:
-			return
+			s.newInFile, isNew = append(s.newInFile, cmp.Or(in.names[at], Nameless)), append(isNew, at)
+		default:
+			shared = append(shared, at)
 		}
 	}
-	if len(s.fewInFile) == len(in.names) {
+	if len(shared) == 0 {
 		return
 	}
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue
 		}
-		a, b := in.weighted(c)
-		d := DifferenceOf(stats.ApartShares(a, b))
+		d := in.within(c, shared, nil)
+		if len(isNew) > 0 {
+			if with := in.within(c, shared, isNew); with.P < d.P {
+				d = with
+			}
+			d.P = min(1, 2*d.P)
+		}
 		s.Within = append(s.Within, Contrast{Of: cmp.Or(column.name, column.title()), System: s.Systems[1].Name,
 			Than: s.Systems[0].Name, Difference: d, PHolm: d.P, column: c, system: 1})
 	}
@@ -103,11 +108,51 @@ func (s *Stats) compareWithin() {
 	correct(others)
 }
 
-// weighted are the sums of a label in the files.
-func (in *inFiles) weighted(c int) (a, b *stats.GroupSums) {
-	rows := make([]float64, 2*len(in.names)) // of each system in A and B
+// within is the difference in a label, see compareWithin: the less sure one of the weighted rows, which are alike in
+// passages, and of the systems' shares, of which a rare error may be in none of few rows that weigh much.
+func (in *inFiles) within(c int, shared, isNew []int) Difference {
+	of := make([]stats.GroupSums, 2*len(in.names))
 	for i, key := range in.labels.keys {
-		if of := in.rows[key.block/2]; min(of[0], of[1]) >= fewestOf {
+		cells := in.labels.values[i]
+		of[key.block].AddGroup(cells[2*c+1], cells[2*c])
+	}
+	var all, old float64 // rows of B, and of the shared systems in both
+	for at := range in.names {
+		if slices.Contains(shared, at) {
+			old += of[2*at].Rows + of[2*at+1].Rows
+			all += of[2*at+1].Rows
+		}
+	}
+	inShared := all
+	for _, at := range isNew {
+		all += of[2*at+1].Rows
+	}
+	var a, b stats.Strata
+	for _, at := range shared {
+		x, y := &of[2*at], &of[2*at+1]
+		if x.Rows > 0 && y.Rows > 0 {
+			weight := (x.Rows + y.Rows) / old
+			a.Weights, a.Sums = append(a.Weights, weight), append(a.Sums, x)
+			b.Weights, b.Sums = append(b.Weights, weight*inShared/all), append(b.Sums, y)
+		}
+	}
+	for _, at := range isNew {
+		if y := &of[2*at+1]; y.Rows > 0 {
+			b.Weights, b.Sums = append(b.Weights, y.Rows/all), append(b.Sums, y)
+		}
+	}
+	byRows, byShares := stats.ApartShares(in.weighted(c, shared, isNew)), stats.ApartStrata(&a, &b)
+	if byShares.P > byRows.P {
+		return DifferenceOf(byShares)
+	}
+	return DifferenceOf(byRows)
+}
+
+// weighted are the sums of a label in the files: of systems that both share, and of those that are new in the second.
+func (in *inFiles) weighted(c int, shared, isNew []int) (a, b *stats.GroupSums) {
+	rows := make([]float64, 2*len(in.names)) // of each shared system in A and B
+	for i, key := range in.labels.keys {
+		if slices.Contains(shared, int(key.block/2)) {
 			rows[key.block] += in.labels.values[i][2*c]
 		}
 	}
@@ -123,11 +168,13 @@ func (in *inFiles) weighted(c int) (a, b *stats.GroupSums) {
 	}
 	for i, key := range in.labels.keys {
 		n, other, cells := rows[key.block], rows[key.block^1], in.labels.values[i]
-		if n == 0 || other == 0 {
-			continue
+		file, weight := key.block%2, 0.0
+		switch {
+		case n > 0 && other > 0:
+			weight = (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
+		case file == 1 && slices.Contains(isNew, int(key.block/2)):
+			weight = 1
 		}
-		file := key.block % 2
-		weight := (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
 		sums[file][key.group] += weight * cells[2*c+1]
 		judged[file][key.group] += weight * cells[2*c]
 	}
@@ -171,6 +218,10 @@ func (s *Stats) namedText() []string {
 		if len(s.fewInFile) > 0 {
 			text += fmt.Sprintf(", but for those of fewer than %d rows in %s: %s", fewestOf, s.Systems[1].Name,
 				someOf(s.fewInFile))
+		}
+		if len(s.newInFile) > 0 {
+			text += fmt.Sprintf(", and with those of which %s has fewer, where that tells more: %s", s.Systems[0].Name,
+				someOf(s.newInFile))
 		}
 	}
 	return []string{text}

@@ -100,6 +100,9 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 		return err
 	}
 	look.JoinedForm = evaluation.GoldForm
+	if look.ID == nil && strings.HasSuffix(gold, dataset.MarksPath("")) {
+		look.ID = []string{dataset.NoID} // a mark is of texts
+	}
 	may := []string{ctx.String("by"), ctx.String("auc")}
 	if err := look.readGold(ctx, e, gold, []string{ctx.String("gold-labels")}, may, labels.ReadGold); err != nil {
 		return err

@@ -156,7 +156,43 @@ func PairedMeans(change *GroupSums) Difference {
 
 // ApartShares is the difference b - a of two shares of different rows. The interval is Newcombe's (1998, method 10) of
 // ShareInterval; P is where it begins to exclude 0. NaN where a or b has no rows.
-func ApartShares(a, b *GroupSums) Difference {
+func ApartShares(a, b *GroupSums) Difference { return apart(a, b) }
+
+// Strata are parts of rows, such as those of a system, each with its weight; the weights are 1 together.
+type Strata struct {
+	Weights []float64
+	Sums    []*GroupSums
+}
+
+// Mean is that of the means of the parts.
+func (s *Strata) Mean() (mean float64) {
+	for i, w := range s.Weights {
+		mean += w * s.Sums[i].Mean()
+	}
+	return mean
+}
+
+// shareInterval puts those of the parts together by the variance estimates recovered from them (Yan and Su 2010).
+func (s *Strata) shareInterval(alpha float64) (low, high float64) {
+	mean, below, above := s.Mean(), 0.0, 0.0
+	for i, w := range s.Weights {
+		p := s.Sums[i].Mean()
+		l, h := s.Sums[i].shareInterval(alpha)
+		below, above = math.Hypot(below, w*(p-l)), math.Hypot(above, w*(h-p))
+	}
+	return mean - below, mean + above
+}
+
+// ApartStrata is ApartShares of shares that are put together of parts.
+func ApartStrata(a, b *Strata) Difference { return apart(a, b) }
+
+// share is one with its interval.
+type share interface {
+	Mean() float64
+	shareInterval(alpha float64) (low, high float64)
+}
+
+func apart(a, b share) Difference {
 	low, high := newcombe(a, b, 1-Level)
 	d := Difference{b.Mean() - a.Mean(), low, high, 1}
 	switch {
@@ -171,7 +207,7 @@ func ApartShares(a, b *GroupSums) Difference {
 // leastP stands for all p-values below.
 const leastP = 1e-12
 
-func newcombeP(a, b *GroupSums) float64 {
+func newcombeP(a, b share) float64 {
 	left := func(x float64) float64 { // between 0 and the interval that misses with probability e^-x
 		low, high := newcombe(a, b, math.Exp(-x))
 		if b.Mean() > a.Mean() {
@@ -189,7 +225,7 @@ func newcombeP(a, b *GroupSums) float64 {
 	return math.Exp(-root(0, most, left))
 }
 
-func newcombe(a, b *GroupSums, alpha float64) (low, high float64) {
+func newcombe(a, b share, alpha float64) (low, high float64) {
 	lowA, highA := a.shareInterval(alpha)
 	lowB, highB := b.shareInterval(alpha)
 	x, y := a.Mean(), b.Mean()

@@ -36,6 +36,11 @@ type sharesFixture struct {
 	}
 	Apart      []apartFixture
 	ApartMeans []apartFixture `json:"apart_means"`
+	Strata     []struct {
+		Weights []float64
+		A, B    []sumsFixture
+		Difference
+	}
 }
 
 type apartFixture struct {
@@ -62,7 +67,8 @@ func TestSharesEqualScipy(t *testing.T) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Shares) < 8 || len(f.Paired) < 6 || len(f.Apart) < 6 || len(f.Means) < 4 || len(f.ApartMeans) < 2 {
+	if len(f.Shares) < 8 || len(f.Paired) < 6 || len(f.Apart) < 6 || len(f.Means) < 4 || len(f.ApartMeans) < 2 ||
+		len(f.Strata) < 2 {
 		t.Fatal("the witness is not whole")
 	}
 	for i, c := range f.Shares {
@@ -79,6 +85,15 @@ func TestSharesEqualScipy(t *testing.T) {
 	}
 	for i, c := range f.Apart {
 		nearDifference(t, "apart", i, ApartShares(c.A.sums(), c.B.sums()), c.Difference)
+	}
+	for i, c := range f.Strata {
+		of := [2]Strata{{Weights: c.Weights}, {Weights: c.Weights}}
+		for k, parts := range [][]sumsFixture{c.A, c.B} {
+			for _, part := range parts {
+				of[k].Sums = append(of[k].Sums, part.sums())
+			}
+		}
+		nearDifference(t, "strata", i, ApartStrata(&of[0], &of[1]), c.Difference)
 	}
 	for i, c := range f.ApartMeans {
 		nearDifference(t, "means apart", i, ApartMeans(c.A.sums(), c.B.sums()), c.Difference)
@@ -245,6 +260,12 @@ func TestCoverage(t *testing.T) {
 			})
 			s.cover(t, "apart", p[1]-p[0], func() (low, high float64) {
 				return newcombe(s.shares(p[0]), s.shares(p[1]), 1-Level)
+			})
+			s.cover(t, "strata", p[1]-p[0], func() (low, high float64) {
+				of := func(p float64) *Strata {
+					return &Strata{[]float64{0.8, 0.2}, []*GroupSums{s.shares(p), s.shares(p)}}
+				}
+				return newcombe(of(p[0]), of(p[1]), 1-Level)
 			})
 		}
 	})

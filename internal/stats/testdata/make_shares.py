@@ -98,6 +98,27 @@ def apart(a, b):
     return {"a": sums(*a), "b": sums(*b), "value": value, "low": low, "high": high, "p": p}
 
 
+def strata(weights, a, b):
+    """Yan and Su's interval (2010) of the difference of two shares that are put together of parts (group, y)."""
+    def side(parts, alpha):
+        value = sum(w * y.mean() for w, (_, y) in zip(weights, parts))
+        ends = [share_interval(*part, alpha) for part in parts]
+        below = np.sqrt(sum((w * (y.mean() - low)) ** 2 for w, (_, y), (low, _) in zip(weights, parts, ends)))
+        above = np.sqrt(sum((w * (high - y.mean())) ** 2 for w, (_, y), (_, high) in zip(weights, parts, ends)))
+        return value, value - below, value + above
+
+    def interval(alpha):
+        (x, low_a, high_a), (y, low_b, high_b) = side(a, alpha), side(b, alpha)
+        return y - x - np.hypot(y - low_b, high_a - x), y - x + np.hypot(high_b - y, x - low_a)
+
+    value = side(b, 0.05)[0] - side(a, 0.05)[0]
+    end = (lambda log: interval(np.exp(log))[0]) if value > 0 else (lambda log: -interval(np.exp(log))[1])
+    p = float(np.exp(optimize.brentq(end, np.log(1e-12), -1e-9, xtol=1e-12)))
+    low, high = interval(0.05)
+    return {"weights": weights, "a": [sums(*x) for x in a], "b": [sums(*x) for x in b], "value": value, "low": low,
+            "high": high, "p": p}
+
+
 def mean(group, y):
     low, high = stats.t.interval(0.95, group.max(), y.mean(), np.sqrt(variance(group, y)))
     p = 2 * stats.t.sf(abs(y.mean()) / np.sqrt(variance(group, y)), group.max())
@@ -138,6 +159,11 @@ def main():
               for g, d in ((groups(12, 6), 0), (groups(40, 3), 0.4), (groups(5, 1), 1), (groups(15, 4), -3))]
     out["means"] = [mean(*s) for s in scored]
     out["apart_means"] = [apart_means(a, b) for a, b in ((scored[0], scored[1]), (scored[1], scored[2]))]
+    out["strata"] = []
+    for weights, a, b in (([0.7, 0.3], ((30, 2, 0.2, 0.1), (9, 1, 0.1, 0)), ((20, 3, 0.3, 0.1), (25, 2, 0.4, 0.2))),
+                          ([0.2, 0.5, 0.3], ((12, 1, 0.5, 0), (40, 1, 0.1, 0), (10, 4, 0.6, 0.2)),
+                           ((15, 2, 0.4, 0.1), (11, 1, 0, 0), (30, 2, 0.3, 0.1)))):
+        out["strata"].append(strata(weights, [marked(*c) for c in a], [marked(*c) for c in b]))
     path = pathlib.Path(__file__).with_name("shares.json")
     path.write_text(json.dumps(out, indent=1) + "\n")
 
