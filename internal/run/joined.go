@@ -44,7 +44,7 @@ type Joined struct {
 	systems map[string]dataset.SystemName
 	others  int
 	other   string            // the column of the first other text
-	changed map[string]bool   // ids of rows with other texts
+	changed map[string]bool   // ids of rows with other texts or systems
 	judged  []string          // names of the column with the judged text, which rows need not have
 	fields  []string          // of the rows that get the columns: where each of their texts stands
 	likely  []string          // of the file: as fields, by what they say; "" is none
@@ -204,7 +204,7 @@ func (j *Joined) set(row *dataset.Row) error {
 	other, field := j.otherText(id, row)
 	switch {
 	case there && j.isOther(id, row):
-		j.others++
+		j.others, j.changed[id] = j.others+1, true
 		there = false
 	case there && field >= 0:
 		j.other, j.changed[id] = cmp.Or(j.other, other.column), true
@@ -327,7 +327,7 @@ var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
 
-// Changed counts the rows of the file of whose ids there are other texts alone.
+// Changed counts the rows of the file of whose ids there are other texts or systems alone.
 func (j *Joined) Changed() (n int) {
 	if j != nil {
 		for id := range j.changed {
@@ -374,7 +374,7 @@ func (j *Joined) Check(p *Process) error {
 	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
 		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
 	if n := j.Changed(); n > 0 {
-		note += fmt.Sprintf("; %s another text there", words.Plural(n, "id has", "ids have"))
+		note += fmt.Sprintf("; %s another text or system there", words.Plural(n, "id has", "ids have"))
 	}
 	p.Note([]string{note})
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -125,7 +126,33 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 				j.File, words.Printable(j.likely[i]), field)})
 		}
 	}
+	if column := j.unknownTexts(first); column != "" {
+		p.Note([]string{fmt.Sprintf("%s: its column %s holds texts, none of which is one of the rows': rows are joined by id "+
+			"alone; are the ids those of the same rows?", j.File, words.Printable(column))})
+	}
 	return nil
+}
+
+// unknownTexts is a column of the file that holds texts of several words, where none is known to hold those of rows; ""
+// is none.
+func (j *Joined) unknownTexts(first *dataset.Row) string {
+	filled := map[string]int{}
+	for _, texts := range j.texts {
+		for _, s := range texts {
+			if j.fieldIn(s.column, first) >= 0 {
+				return ""
+			}
+			if _, own := first.Get(s.column); !own && strings.Count(s.text, " ") > 1 {
+				filled[s.column]++
+			}
+		}
+	}
+	for _, column := range slices.Sorted(maps.Keys(filled)) {
+		if float64(filled[column]) >= mostlyFilled*float64(len(j.texts)) {
+			return column
+		}
+	}
+	return ""
 }
 
 // likelyColumn is the column of the file whose name tells nothing, and whose texts are those of a field; "" is none, or
