@@ -41,6 +41,7 @@ type Diff struct {
 	// the rows without error of each system that rows name, where a file has several
 	Systems []SystemDiff `json:"systems,omitempty"`
 	systems *systemSums  // by the column that names several; nil where none does
+	hints   Hints        // of what may name them else
 	// the first rows whose text under evaluation has another beginning, in B's order
 	ChangedTexts []TextChange  `json:"changed_texts"`
 	Gates        []gate.Result `json:"gates"` // results of --fail-on, see CheckGates
@@ -201,6 +202,7 @@ func (c *Comparison) add(side int, r diffRow) error {
 		return err
 	}
 	add(r.Row)
+	c.diff.hints.Add(r.Row)
 	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found}
 	for i, by := range c.systems {
 		kept.systems[i] = by.place(side, r.Row.NameBy(by.column))

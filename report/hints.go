@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,12 +18,15 @@ const (
 	longestHinted = 40 // bytes of its values
 	mostNamed     = 3  // columns of unusual names that are named
 	mostLookedAt  = 64 // columns of unusual names: each costs a look at every row
+	firstRows     = 20 // in which columns are looked for
 )
 
 // Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
 // values, else those with few short ones.
 type Hints struct {
-	columns map[string]map[string]int // of the first row, to the rows of each value, of one more than mostHinted at most
+	// of the first rows, and parts of their objects by path, to the rows of each value, of one more than mostHinted at
+	// most; nil is one that holds something else
+	columns map[string]map[string]int
 	rows    int
 }
 
@@ -30,28 +34,48 @@ type Hints struct {
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
 		h.columns = map[string]map[string]int{}
-		for _, name := range row.Columns() {
-			if len(h.columns) < mostLookedAt || MayNameSystems(name) {
-				h.columns[name] = map[string]int{}
-			}
-		}
 	}
-	h.rows++
+	if h.rows++; h.rows <= firstRows {
+		h.addColumns(row)
+	}
 	for name, values := range h.columns {
-		raw, ok := row.Get(name)
+		raw, ok := row.Find(name)
 		switch {
-		case !ok || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
+		case !ok || values == nil || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
 		case len(raw) > longestHinted && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
-			delete(h.columns, name)
+			h.columns[name] = nil
 		default:
 			values[string(raw)]++
 		}
 	}
 }
 
+// addColumns adds those of a row that are new.
+func (h *Hints) addColumns(row *dataset.Row) {
+	names := row.Columns()
+	for _, name := range row.Columns() {
+		raw, _ := row.Get(name)
+		var parts map[string]json.RawMessage
+		if raw[0] == '{' && !slices.Contains(ownObjects, name) && json.Unmarshal(raw, &parts) == nil {
+			for _, part := range slices.Sorted(maps.Keys(parts)) {
+				names = append(names, name+"."+part)
+			}
+		}
+	}
+	for _, name := range names {
+		if _, known := h.columns[name]; !known && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
+			h.columns[name] = map[string]int{}
+		}
+	}
+}
+
+// ownObjects are columns that erreval writes.
+var ownObjects = []string{dataset.ColumnDiagnosis, "scores", "issues", dataset.ColumnVerdicts}
+
 // MayNameSystems tells whether a column has a usual name of those that name systems.
 func MayNameSystems(column string) bool {
-	usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(column), "_name"), "_id")
+	last := strings.ToLower(column[strings.LastIndexByte(column, '.')+1:]) // of a path
+	usual := strings.TrimSuffix(strings.TrimSuffix(last, "_name"), "_id")
 	return slices.Contains([]string{"model", "system", "generator", "run"}, usual)
 }
 

@@ -28,6 +28,24 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestHintsOfParts: a column that the first row lacks is found, and one in an object.
+func TestHintsOfParts(t *testing.T) {
+	for members, want := range map[string]string{`"variant":"v%d"`: "variant", `"meta":{"model":"m%d"}`: "meta.model"} {
+		var h Hints
+		lines := []string{line(`"n":0`)}
+		for i := range 30 {
+			lines = append(lines, line(fmt.Sprintf(members, i%2)))
+		}
+		_, read := readLines(t, lines...)
+		for row, err := read(); err == nil; row, err = read() {
+			h.Add(row)
+		}
+		if got := h.Note("file,"); got != "rows may be told apart by --by file,"+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestRepeatsAndUntagged: rows with the texts of one before by the same system are said, equal texts of two systems are
 // not; a system without a tagged row is compared with none.
 func TestRepeatsAndUntagged(t *testing.T) {

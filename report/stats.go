@@ -245,7 +245,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		t.stats.lost[file] = lost
 	}()
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		if t.o.By == "" && !t.named || t.o.By == ByFile && t.o.Within == "" {
+		if t.o.By == "" && !t.named || t.o.By == ByFile {
 			t.hints.Add(row)
 		}
 		system, err := t.systemOf(row, file)

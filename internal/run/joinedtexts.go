@@ -127,8 +127,8 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 		}
 	}
 	if column := j.unknownTexts(first); column != "" {
-		p.Note([]string{fmt.Sprintf("%s: its column %s holds texts, none of which is one of the rows': rows are joined by id "+
-			"alone; are the ids those of the same rows?", j.File, words.Printable(column))})
+		p.Note([]string{fmt.Sprintf("%s: its column %s holds texts, none of which is one of the rows': rows are joined by "+
+			"id alone; are the ids those of the same rows?", j.File, words.Printable(column))})
 	}
 	return nil
 }
