@@ -130,8 +130,8 @@ func (s *systemSums) diffs(together Number, isPaired bool) (out []SystemDiff) {
 // pooled says that several systems count together, and of which of them the rows without error surely changed.
 func (d *Diff) pooled() []string {
 	if columns := d.hints.find(); d.systems == nil && len(columns) > 0 {
-		return []string{fmt.Sprintf("rows may be of several systems (by %s), which count together; --where %[1]s=NAME takes one",
-			columns[0])}
+		return []string{fmt.Sprintf("rows may be of several systems (by %s), which count together; --where %[1]s=NAME takes "+
+			"one", columns[0])}
 	}
 	if d.systems == nil {
 		return nil
