@@ -48,6 +48,7 @@ type Joined struct {
 	judged  []string          // names of the column with the judged text, which rows need not have
 	fields  []string          // of the rows that get the columns: where each of their texts stands
 	likely  []string          // of the file: as fields, by what they say; "" is none
+	copied  map[string]bool   // of the file: whose texts rows have in a column of that name, which is no field's
 	loosely map[string]bool   // of these: whose texts have but the letters of the rows'
 	texts   map[string][]said // by id
 }

@@ -38,6 +38,9 @@ func (j *Joined) isOther(id string, row *dataset.Row) bool {
 // otherText finds a text that the file's row of the id has and the row has not: its place in the row's Values.
 func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
 	for _, s := range j.texts[id] {
+		if raw, own := row.Get(s.column); own && j.copied[s.column] && dataset.FoldSpace(dataset.PlainText(raw)) != s.text {
+			return s, 0
+		}
 		field := j.fieldIn(s.column, row)
 		if field < 0 || field >= len(row.Values) {
 			continue
@@ -78,16 +81,18 @@ func (j *Joined) fieldIn(column string, row *dataset.Row) int {
 }
 
 // A column of the file holds a field's texts if it is filled in so many of its rows, and so many of these texts are
-// those of rows that get columns, in several words: others may have changed.
+// those of rows that get columns, in several words: others may have changed. Of one that is filled in fewer, as with
+// better questions, more have to be.
 const (
 	mostlyFilled = 0.9
 	someFound    = 0.1
+	mostFound    = 0.5
 )
 
 // learn finds by what they say the columns of the file that hold texts of the rows under names of their own.
 func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j := in.Joined
-	j.likely, j.loosely = nil, map[string]bool{}
+	j.likely, j.loosely, j.copied = nil, map[string]bool{}, map[string]bool{}
 	if file == Stdio || len(j.texts) == 0 || len(in.Taxonomy.Fields) == 0 {
 		return nil
 	}
@@ -100,9 +105,18 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	for i := range sets {
 		sets[i] = map[uint64]bool{}
 	}
+	own := map[string]map[uint64]bool{} // texts of further columns
 	var first *dataset.Row
 	_, err = dataset.EachRow(ctx, rows.Read, func(row *dataset.Row) error {
 		first = cmp.Or(first, row)
+		for _, name := range j.all {
+			if raw, there := row.Get(name); there && raw[0] == '"' {
+				if own[name] == nil {
+					own[name] = map[uint64]bool{}
+				}
+				own[name][maphash.String(seed, dataset.FoldSpace(dataset.PlainText(raw)))] = true
+			}
+		}
 		for i, text := range row.Values {
 			if text = dataset.FoldSpace(text); strings.Contains(text, " ") {
 				sets[i][maphash.String(seed, text)], sets[i][maphash.String(seed, letters(text))] = true, true
@@ -126,11 +140,32 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 				j.File, words.Printable(j.likely[i]), field)})
 		}
 	}
+	for column, texts := range own {
+		if j.fieldIn(column, first) < 0 {
+			j.copied[column] = j.isCopied(column, func(text string) bool { return texts[maphash.String(seed, text)] })
+		}
+	}
 	if column := j.unknownTexts(first); column != "" {
 		p.Note([]string{fmt.Sprintf("%s: its column %s holds texts, none of which is one of the rows': rows are joined by "+
 			"id alone; are the ids those of the same rows?", j.File, words.Printable(column))})
 	}
 	return nil
+}
+
+// isCopied tells whether texts of several words in a column of the file are mostly those that rows have there.
+func (j *Joined) isCopied(column string, has func(text string) bool) bool {
+	filled, found := 0, 0
+	for _, texts := range j.texts {
+		for _, s := range texts {
+			if s.column == column && strings.Contains(s.text, " ") {
+				filled++
+				if has(s.text) {
+					found++
+				}
+			}
+		}
+	}
+	return found > 0 && float64(found) >= mostFound*float64(filled)
 }
 
 // unknownTexts is a column of the file that holds texts of several words, where none is known to hold those of rows; ""
@@ -173,7 +208,7 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 	for column, n := range found {
 		_, own := first.Get(column)
 		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.texts))
-		isText := isFilled && float64(n) >= someFound*float64(filled[column])
+		isText := float64(n) >= mostFound*float64(filled[column]) || isFilled && float64(n) >= someFound*float64(filled[column])
 		if !own && isText && (n > most || n == most && column < likely) {
 			most, likely = n, column
 		}
