@@ -32,11 +32,11 @@ func (t *Tally) ComputeStats() (*Stats, error) {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{alike}})
 	}
 	s.Rejected = len(t.rows.faults)
+	s.again = t.namedAgain()
+	t.computeShares()
 	if err := t.compareNamed(); err != nil {
 		return nil, err
 	}
-	s.again = t.namedAgain()
-	t.computeShares()
 	if t.o.Tests || len(s.Differences) > 0 && len(t.outputs) < mostPaired { // of more not all are kept
 		t.pairOutputs()
 		t.pairBest()

@@ -96,21 +96,25 @@ func TestGrownWithinSystems(t *testing.T) {
 		within string // the option
 		missed bool
 	}{
-		"as they were":                {file("b", 40, 4, 160, 64, "t"), "system", "", false},
-		"one of them worse":           {file("b", 40, 4, 160, 100, "t"), "system", "", true},
-		"a worse system of b alone":   {file("b", 140, 14, 160, 64, "u"), "system", "", true},
-		"a like system of b alone":    {file("b", 140, 14, 160, 17, "u"), "system", "", false},
-		"a system of a alone":         {file("b", 160, 16, 0, 0, "t"), "system", "", false},
-		"and the others worse":        {file("b", 160, 40, 0, 0, "t"), "system", "", true},
-		"a row of another system":     {append(file("b", 40, 4, 160, 64, "t"), systemRow("u", "bu", "Vague")), "system", "", false},
-		"one of them has hardly rows": {file("b", 160, 16, 2, 2, "t"), "system", "", false},
-		began:                         {file("b", 40, 4, 160, 100, "u"), "system", "", true},
-		"beside one system for all":   {file("b", 40, 4, 160, 64, "t"), `system":"all","model`, "", false},
-		"beside an empty system":      {file("b", 40, 4, 160, 64, "t"), `system":"","model`, "", false},
-		"by a column of another name": {file("b", 40, 4, 160, 64, "t"), `system":"all","variant`, "variant", false},
-		"which nobody names":          {file("b", 40, 4, 160, 64, "t"), "variant", "", true},
+		"as they were":                        {file("b", 40, 4, 160, 64, "t"), "system", "", false},
+		"one of them worse":                   {file("b", 40, 4, 160, 100, "t"), "system", "", true},
+		"a worse one in the place of another": {file("b", 20, 2, 160, 80, "u"), "system", "", true},
+		"a worse system of b alone":           {file("b", 140, 14, 160, 64, "u"), "system", "", true},
+		"a like system of b alone":            {file("b", 140, 14, 160, 17, "u"), "system", "", false},
+		"a system of a alone":                 {file("b", 160, 16, 0, 0, "t"), "system", "", false},
+		"and the others worse":                {file("b", 160, 40, 0, 0, "t"), "system", "", true},
+		"a row of another system":             {append(file("b", 40, 4, 160, 64, "t"), systemRow("u", "bu", "Vague")), "system", "", false},
+		"one of them has hardly rows":         {file("b", 160, 16, 2, 2, "t"), "system", "", false},
+		began:                                 {file("b", 40, 4, 160, 100, "u"), "system", "", true},
+		"beside one system for all":           {file("b", 40, 4, 160, 64, "t"), `system":"all","model`, "", false},
+		"beside an empty system":              {file("b", 40, 4, 160, 64, "t"), `system":"","model`, "", false},
+		"by a column of another name":         {file("b", 40, 4, 160, 64, "t"), `system":"all","variant`, "variant", false},
+		"which nobody names":                  {file("b", 40, 4, 160, 64, "t"), "variant", "", true},
 	} {
 		old := file("a", 160, 16, 40, 16, "t")
+		if name == "a worse one in the place of another" {
+			old = file("a", 20, 2, 160, 30, "t")
+		}
 		if name == began {
 			old = file("a", 195, 16, 5, 0, "u")
 		}

@@ -67,14 +67,17 @@ func (t *Tally) compareNamed() error {
 
 // compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
 // both together: else a system that got more of the rows would look like a change. Where the second file has rows of
-// systems that the first has hardly a row of, they are counted besides, too, and the surer figure of the two stands, by
-// Bonferroni's correction. Systems of hardly any rows in the second take no part: each row would weigh much.
+// systems that the first has hardly a row of, they are counted besides, too (all rows, where others are gone), and the
+// surer figure of the two stands, by Bonferroni's correction. Systems of hardly any rows in the second take no part:
+// each row would weigh much.
 func (s *Stats) compareWithin() {
 	in := s.inFiles
 	var shared, isNew []int
+	isGone := false // a system that the first file has many rows of
 	for at, rows := range in.rows {
 		switch {
 		case rows[1] < fewestOf:
+			isGone = isGone || rows[0] >= fewestOf
 			s.fewInFile = append(s.fewInFile, cmp.Or(in.names[at], Nameless))
 		case rows[0] < fewestOf:
 			s.newInFile, isNew = append(s.newInFile, cmp.Or(in.names[at], Nameless)), append(isNew, at)
@@ -91,7 +94,11 @@ func (s *Stats) compareWithin() {
 		}
 		d := in.within(c, shared, nil)
 		if len(isNew) > 0 {
-			if with := in.within(c, shared, isNew); with.P < d.P {
+			with := in.within(c, shared, isNew)
+			if isGone { // they may stand in its place
+				with = DifferenceOf(stats.ApartShares(s.Systems[0].cells[c].sums, s.Systems[1].cells[c].sums))
+			}
+			if with.P < d.P {
 				d = with
 			}
 			d.P = min(1, 2*d.P)
@@ -210,6 +217,9 @@ func (s *Stats) namedText() []string {
 		words.Plural(len(s.BySystem), "system", "systems"), s.inFiles.column, surelyChanged(s.BySystem))
 	if alone := s.inFiles.alone(); len(alone) > 0 {
 		text += "; in one file alone: " + someOf(alone)
+	}
+	if len(s.Within) == 0 {
+		text += "; limits on growth are of all rows, whatever their mix"
 	}
 	if len(s.Within) > 0 && len(s.Differences) > 0 && !s.Differences[0].Paired {
 		d := &s.Within[0]

@@ -208,7 +208,8 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 	for column, n := range found {
 		_, own := first.Get(column)
 		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.texts))
-		isText := float64(n) >= mostFound*float64(filled[column]) || isFilled && float64(n) >= someFound*float64(filled[column])
+		found := float64(n) / float64(filled[column])
+		isText := found >= mostFound || isFilled && found >= someFound
 		if !own && isText && (n > most || n == most && column < likely) {
 			most, likely = n, column
 		}
