@@ -40,7 +40,7 @@ type Diff struct {
 	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
 	// the rows without error of each system that rows name, where a file has several
 	Systems []SystemDiff `json:"systems,omitempty"`
-	systems *systemSums  // by the column that names several; nil where none does
+	systems *systems     // by the column that names several; nil where none does
 	hints   Hints        // of what may name them else
 	// the first rows whose text under evaluation has another beginning, in B's order
 	ChangedTexts []TextChange  `json:"changed_texts"`
@@ -129,9 +129,9 @@ type Comparison struct {
 	options DiffOptions
 	diff    Diff
 	pairing *dataset.Pairing
-	rows    [2][]sideRow  // of A and B
-	sums    *sums         // by group, of rows without error and with each error type: rows judged, found in A, in B
-	systems []*systemSums // by each of dataset.SystemColumns
+	rows    [2][]sideRow // of A and B
+	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
+	systems []*pairSums  // by each of dataset.SystemColumns
 }
 
 type sideRow struct {
@@ -149,7 +149,7 @@ func NewComparison(o DiffOptions) *Comparison {
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
 		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels)))}
 	for _, column := range dataset.SystemColumns {
-		c.systems = append(c.systems, newSystemSums(column))
+		c.systems = append(c.systems, &pairSums{newSystems(column), newSums(4)})
 	}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
@@ -310,7 +310,7 @@ func (c *Comparison) compareErrors(a, b *sideRow) {
 				return
 			}
 			for i, by := range c.systems {
-				by.addPair(a.systems[i], b.systems[i], b.group, inA, inB)
+				by.add(a.systems[i], b.systems[i], b.group, inA, inB)
 			}
 		}
 		if place > 0 {
@@ -369,9 +369,8 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 	}
 	d.eachLabel(c.computeShares)
 	d.correct()
-	if i := slices.IndexFunc(c.systems, (*systemSums).areSeveral); i >= 0 {
-		d.systems = c.systems[i]
-		d.Systems = d.systems.diffs(d.WithoutError.P, true)
+	if i := slices.IndexFunc(c.systems, func(s *pairSums) bool { return s.areSeveral() }); i >= 0 {
+		d.systems, d.Systems = c.systems[i].systems, c.systems[i].diffs(d.WithoutError.P)
 	}
 	return d, nil
 }

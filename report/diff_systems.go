@@ -23,23 +23,24 @@ type SystemDiff struct {
 // isSure tells whether the share surely changed.
 func (d *SystemDiff) isSure() bool { return float64(d.PHolm) < 1-stats.Level }
 
-// systemSums count the rows of each system in two files.
-type systemSums struct {
-	column string // that names the systems
+// systems are those that a column names in two files.
+type systems struct {
+	column string
 	names  []string
 	places map[string]int
-	rows   [][2]int // of each system that rows name, in A and B
-	sums   *sums    // by group, a block a system: rows of A, without error, the same of B; of pairs in A alone
+	rows   [][2]int // of each, in A and B
 }
 
-const systemCells = 5
+func newSystems(column string) *systems { return &systems{column: column, places: map[string]int{}} }
 
-func newSystemSums(column string) *systemSums {
-	return &systemSums{column: column, places: map[string]int{}, sums: newSums(systemCells)}
+// pairSums count the pairs of each system.
+type pairSums struct {
+	*systems
+	sums *sums // by group, a block a system: pairs, those of which A is without error, B, and A alone
 }
 
 // place is that of a system among the names, which a file has a row of.
-func (s *systemSums) place(side int, name string) int {
+func (s *systems) place(side int, name string) int {
 	at, known := s.places[name]
 	if !known {
 		name = strings.Clone(name)
@@ -50,29 +51,42 @@ func (s *systemSums) place(side int, name string) int {
 	return at
 }
 
-// addPair counts a pair of one system: places a and b.
-func (s *systemSums) addPair(a, b int, group groupHash, inA, inB bool) {
+// add counts a pair of one system: places a and b.
+func (s *pairSums) add(a, b int, group groupHash, inA, inB bool) {
 	if a != b {
 		return
 	}
 	cells := s.sums.of(group, b)
-	for i, x := range []bool{true, inA, true, inB, inA && !inB} {
+	for i, x := range []bool{true, inA, inB, inA && !inB} {
 		cells[i] += indicator(x)
 	}
 }
 
-// addRow counts a row of one file alone.
-func (s *systemSums) addRow(side, system int, group groupHash, clean float64) {
-	cells := s.sums.of(group, system)
-	cells[2*side]++
-	cells[2*side+1] += clean
+// diffs are what changed for each system by its pairs.
+func (s *pairSums) diffs(together Number) []SystemDiff {
+	type of struct {
+		a, b, change stats.GroupSums
+		lost         float64
+	}
+	all := make([]of, len(s.names))
+	for i, key := range s.sums.keys {
+		x, cells := &all[key.block], s.sums.values[i]
+		x.a.AddGroup(cells[1], cells[0])
+		x.b.AddGroup(cells[2], cells[0])
+		x.change.AddGroup(cells[2]-cells[1], cells[0])
+		x.lost += cells[3]
+	}
+	return s.systems.diffs(together, func(at int) (a, b *stats.GroupSums, d stats.Difference) {
+		x := &all[at]
+		return &x.a, &x.b, stats.PairedShares(x.lost, &x.change)
+	})
 }
 
 // areSeveral tells whether a file names several systems.
-func (s *systemSums) areSeveral() bool { return s.most() > 1 }
+func (s *systems) areSeveral() bool { return s.most() > 1 }
 
 // most is how many systems a file names, of the file with more.
-func (s *systemSums) most() int {
+func (s *systems) most() int {
 	var named [2]int
 	for at, rows := range s.rows {
 		for side, n := range rows {
@@ -83,7 +97,7 @@ func (s *systemSums) most() int {
 }
 
 // alone are the systems that one file names, and the other does not.
-func (s *systemSums) alone() (names []string) {
+func (s *systems) alone() (names []string) {
 	for at, rows := range s.rows {
 		if (rows[0] == 0) != (rows[1] == 0) && s.names[at] != "" {
 			names = append(names, s.names[at])
@@ -92,32 +106,16 @@ func (s *systemSums) alone() (names []string) {
 	return names
 }
 
-// diffs are what changed for each system that both files have. together is the p-value of all rows.
-func (s *systemSums) diffs(together Number, isPaired bool) (out []SystemDiff) {
-	type of struct {
-		a, b, change stats.GroupSums
-		lost         float64
-	}
-	all := make([]of, len(s.names))
-	for i, key := range s.sums.keys {
-		x, cells := &all[key.block], s.sums.values[i]
-		x.a.AddGroup(cells[1], cells[0])
-		x.b.AddGroup(cells[3], cells[2])
-		x.change.AddGroup(cells[3]-cells[1], cells[2])
-		x.lost += cells[4]
-	}
+// diffs are what changed for each system that both files have: sums give it. together is the p-value of all rows.
+func (s *systems) diffs(together Number, sums func(at int) (a, b *stats.GroupSums, d stats.Difference)) (out []SystemDiff) {
 	var p []float64
-	for at := range all {
-		x := &all[at]
-		if x.a.Rows == 0 || x.b.Rows == 0 {
+	for at, name := range s.names {
+		a, b, difference := sums(at)
+		if a.Rows == 0 || b.Rows == 0 {
 			continue
 		}
-		difference := stats.ApartShares(&x.a, &x.b)
-		if isPaired {
-			difference = stats.PairedShares(x.lost, &x.change)
-		}
-		out = append(out, SystemDiff{Name: s.names[at], Rows: int(x.b.Rows), A: newShare(&x.a).Share,
-			B: newShare(&x.b).Share, Difference: DifferenceOf(difference)})
+		out = append(out, SystemDiff{Name: name, Rows: int(b.Rows), A: newShare(a).Share, B: newShare(b).Share,
+			Difference: DifferenceOf(difference)})
 		p = append(p, difference.P)
 	}
 	corrected := stats.Holm(append(p, float64(together)))

@@ -12,12 +12,12 @@ import (
 
 // inFiles counts the rows of two files by the systems that a column names.
 type inFiles struct {
-	*systemSums
+	*systems
 	labels *sums // by group, a block a system and file: of each label the rows judged for it, and those that have it
 }
 
 func newInFiles(column string, labels int) *inFiles {
-	return &inFiles{newSystemSums(column), newSums(2 * labels)}
+	return &inFiles{newSystems(column), newSums(2 * labels)}
 }
 
 // addNamed counts a row of one of two files by the systems that it names.
@@ -26,12 +26,8 @@ func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []v
 		return
 	}
 	for _, in := range t.inFiles {
-		system := in.place(file, row.NameBy(in.column))
-		cells := in.labels.of(group, 2*system+file)
+		cells := in.labels.of(group, 2*in.place(file, row.NameBy(in.column))+file)
 		for _, v := range values {
-			if v.column == 0 { // whether it is without error
-				in.addRow(file, system, group, v.x)
-			}
 			if t.stats.columns[v.column].kind == kindLabel {
 				cells[2*v.column]++
 				cells[2*v.column+1] += v.x
@@ -60,45 +56,55 @@ func (t *Tally) compareNamed() error {
 		}
 		return nil
 	}
-	s.BySystem = s.inFiles.diffs(Undefined, false)
+	all := make([]int, len(s.inFiles.names))
+	for at := range all {
+		all[at] = at
+	}
+	of := s.inFiles.partSums(0, all)
+	s.BySystem = s.inFiles.diffs(Undefined, func(at int) (a, b *stats.GroupSums, d stats.Difference) {
+		return &of[2*at], &of[2*at+1], stats.ApartShares(&of[2*at], &of[2*at+1])
+	})
 	s.compareWithin()
 	return nil
 }
 
 // compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
-// both together: else a system that got more of the rows would look like a change. Where the second file has rows of
-// systems that the first has hardly a row of, they are counted besides, too (all rows, where others are gone), and the
-// surer figure of the two stands, by Bonferroni's correction. Systems of hardly any rows in the second take no part:
-// each row would weigh much.
+// both together: else a system that got more of the rows would look like a change. Systems of which a file has hardly a
+// row would weigh much. Where the second file has many rows of such, they are compared together besides, too, and the
+// surer figure of the two stands, by Bonferroni's correction.
 func (s *Stats) compareWithin() {
 	in := s.inFiles
-	var shared, isNew []int
-	isGone := false // a system that the first file has many rows of
+	part, parts, others := make([]int, len(in.names)), 0, 0 // of each system; rows of the second file in none
 	for at, rows := range in.rows {
+		name := cmp.Or(in.names[at], Nameless)
 		switch {
-		case rows[1] < fewestOf:
-			isGone = isGone || rows[0] >= fewestOf
-			s.fewInFile = append(s.fewInFile, cmp.Or(in.names[at], Nameless))
-		case rows[0] < fewestOf:
-			s.newInFile, isNew = append(s.newInFile, cmp.Or(in.names[at], Nameless)), append(isNew, at)
+		case min(rows[0], rows[1]) >= fewestOf:
+			part[at] = parts
+			parts++
+			continue
+		case rows[1] >= fewestOf:
+			s.newInFile = append(s.newInFile, name)
 		default:
-			shared = append(shared, at)
+			s.fewInFile = append(s.fewInFile, name)
 		}
+		part[at], others = -1, others+rows[1]
 	}
-	if len(shared) == 0 {
+	if parts == 0 {
 		return
+	}
+	together := slices.Clone(part)
+	for at := range together {
+		if together[at] < 0 {
+			together[at] = parts
+		}
 	}
 	for c, column := range s.columns {
 		if column.kind != kindLabel {
 			continue
 		}
-		d := in.within(c, shared, nil)
-		if len(isNew) > 0 {
-			with := in.within(c, shared, isNew)
-			if isGone { // they may stand in its place
-				with = DifferenceOf(stats.ApartShares(s.Systems[0].cells[c].sums, s.Systems[1].cells[c].sums))
-			}
-			if with.P < d.P {
+		d := in.within(c, part)
+		if others >= fewestOf {
+			if with := in.within(c, together); with.P < d.P {
 				d = with
 			}
 			d.P = min(1, 2*d.P)
@@ -106,86 +112,88 @@ func (s *Stats) compareWithin() {
 		s.Within = append(s.Within, Contrast{Of: cmp.Or(column.name, column.title()), System: s.Systems[1].Name,
 			Than: s.Systems[0].Name, Difference: d, PHolm: d.P, column: c, system: 1})
 	}
-	var others []*Contrast
+	var labels []*Contrast
 	for i := range s.Within {
 		if d := &s.Within[i]; !s.isClean(d) && d.Value != 0 { // else it may be in no row
-			others = append(others, d)
+			labels = append(labels, d)
 		}
 	}
-	correct(others)
+	correct(labels)
 }
 
-// within is the difference in a label, see compareWithin: the less sure one of the weighted rows, which are alike in
-// passages, and of the systems' shares, of which a rare error may be in none of few rows that weigh much.
-func (in *inFiles) within(c int, shared, isNew []int) Difference {
-	of := make([]stats.GroupSums, 2*len(in.names))
-	for i, key := range in.labels.keys {
-		cells := in.labels.values[i]
-		of[key.block].AddGroup(cells[2*c+1], cells[2*c])
+// partSums are those of a label in the parts of A and B: part has that of each system, negative where it is in none.
+func (in *inFiles) partSums(c int, part []int) []stats.GroupSums {
+	type key struct {
+		group int32
+		block int
 	}
-	var all, old float64 // rows of B, and of the shared systems in both
-	for at := range in.names {
-		if slices.Contains(shared, at) {
-			old += of[2*at].Rows + of[2*at+1].Rows
-			all += of[2*at+1].Rows
+	cells := map[key][2]float64{} // systems of a part share groups
+	for i, k := range in.labels.keys {
+		if at := part[k.block/2]; at >= 0 {
+			to := key{k.group, 2*at + int(k.block%2)}
+			sum, values := cells[to], in.labels.values[i]
+			cells[to] = [2]float64{sum[0] + values[2*c], sum[1] + values[2*c+1]}
 		}
 	}
-	inShared := all
-	for _, at := range isNew {
-		all += of[2*at+1].Rows
+	of := make([]stats.GroupSums, 2*(slices.Max(part)+1))
+	for to, x := range cells {
+		of[to.block].AddGroup(x[1], x[0])
 	}
-	var a, b stats.Strata
-	for _, at := range shared {
-		x, y := &of[2*at], &of[2*at+1]
-		if x.Rows > 0 && y.Rows > 0 {
-			weight := (x.Rows + y.Rows) / old
-			a.Weights, a.Sums = append(a.Weights, weight), append(a.Sums, x)
-			b.Weights, b.Sums = append(b.Weights, weight*inShared/all), append(b.Sums, y)
+	return of
+}
+
+// within is the difference in a label between the parts of two files: the less sure one of that of their shares put
+// together, and that of the rows with the same weights. Rows are alike in a group, whatever their part; and a rare error
+// may be in none of few rows that weigh much. A part that A has hardly a row of is B's alone.
+func (in *inFiles) within(c int, part []int) Difference {
+	of := in.partSums(c, part)
+	var total [2]float64 // rows of the files; of the parts that both have, in both
+	shared := 0.0
+	for at := 0; at < len(of); at += 2 {
+		a, b := of[at].Rows, of[at+1].Rows
+		if total[1] += b; a >= fewestOf && b > 0 {
+			total[0] += a
+			shared += a + b
 		}
 	}
-	for _, at := range isNew {
-		if y := &of[2*at+1]; y.Rows > 0 {
-			b.Weights, b.Sums = append(b.Weights, y.Rows/all), append(b.Sums, y)
+	weights, alone := make([]float64, len(of)), 0.0
+	for at := 0; at < len(of); at += 2 {
+		if of[at].Rows < fewestOf {
+			weights[at+1] = of[at+1].Rows / total[1]
+			alone += weights[at+1]
 		}
 	}
-	byRows, byShares := stats.ApartShares(in.weighted(c, shared, isNew)), stats.ApartStrata(&a, &b)
-	if byShares.P > byRows.P {
+	var sides [2]stats.Strata
+	for block := range of {
+		a, b := &of[block&^1], &of[block|1]
+		if file := block % 2; a.Rows >= fewestOf && b.Rows > 0 {
+			if weights[block] = (a.Rows + b.Rows) / shared; file == 1 {
+				weights[block] *= 1 - alone
+			}
+		}
+		if weights[block] > 0 {
+			side := &sides[block%2]
+			side.Weights, side.Sums = append(side.Weights, weights[block]), append(side.Sums, &of[block])
+		}
+	}
+	var rows [2][2][]float64 // of the files: the sums and rows of each group
+	for file := range rows {
+		rows[file] = [2][]float64{make([]float64, len(in.labels.groups)), make([]float64, len(in.labels.groups))}
+	}
+	for i, k := range in.labels.keys {
+		file := k.block % 2
+		if at := part[k.block/2]; at >= 0 && weights[2*at+int(file)] > 0 {
+			block := 2*at + int(file)
+			weight := weights[block] / of[block].Rows * total[file]
+			rows[file][0][k.group] += weight * in.labels.values[i][2*c+1]
+			rows[file][1][k.group] += weight * in.labels.values[i][2*c]
+		}
+	}
+	byRows := stats.ApartShares(stats.SumsOf(rows[0][0], rows[0][1]), stats.SumsOf(rows[1][0], rows[1][1]))
+	if byShares := stats.ApartStrata(&sides[0], &sides[1]); byShares.P > byRows.P {
 		return DifferenceOf(byShares)
 	}
 	return DifferenceOf(byRows)
-}
-
-// weighted are the sums of a label in the files: of systems that both share, and of those that are new in the second.
-func (in *inFiles) weighted(c int, shared, isNew []int) (a, b *stats.GroupSums) {
-	rows := make([]float64, 2*len(in.names)) // of each shared system in A and B
-	for i, key := range in.labels.keys {
-		if slices.Contains(shared, int(key.block/2)) {
-			rows[key.block] += in.labels.values[i][2*c]
-		}
-	}
-	var inFile [2]float64
-	for block, n := range rows {
-		if rows[block^1] > 0 {
-			inFile[block%2] += n
-		}
-	}
-	var sums, judged [2][]float64 // of each group, weighted
-	for i := range sums {
-		sums[i], judged[i] = make([]float64, len(in.labels.groups)), make([]float64, len(in.labels.groups))
-	}
-	for i, key := range in.labels.keys {
-		n, other, cells := rows[key.block], rows[key.block^1], in.labels.values[i]
-		file, weight := key.block%2, 0.0
-		switch {
-		case n > 0 && other > 0:
-			weight = (n + other) / n * inFile[file] / (inFile[0] + inFile[1])
-		case file == 1 && slices.Contains(isNew, int(key.block/2)):
-			weight = 1
-		}
-		sums[file][key.group] += weight * cells[2*c+1]
-		judged[file][key.group] += weight * cells[2*c]
-	}
-	return stats.SumsOf(sums[0], judged[0]), stats.SumsOf(sums[1], judged[1])
 }
 
 // namedAgain are systems that have rows for one input in several files, as of a run and of a rerun.
@@ -230,8 +238,8 @@ func (s *Stats) namedText() []string {
 				someOf(s.fewInFile))
 		}
 		if len(s.newInFile) > 0 {
-			text += fmt.Sprintf(", and with those of which %s has fewer, where that tells more: %s", s.Systems[0].Name,
-				someOf(s.newInFile))
+			text += fmt.Sprintf(", and with those of which %s has fewer, beside what it had instead, where that tells more: %s",
+				s.Systems[0].Name, someOf(s.newInFile))
 		}
 	}
 	return []string{text}
