@@ -156,9 +156,12 @@ func (r *Row) SystemName() SystemName {
 
 // NameBy is what a column, in any case, or what a path leads to, names; "" is nothing.
 func (r *Row) NameBy(name string) string {
-	i := slices.IndexFunc(r.columns, func(c column) bool { return strings.EqualFold(c.name, name) })
+	i := slices.IndexFunc(r.columns, func(c column) bool { return strings.EqualFold(strings.TrimSpace(c.name), name) })
 	if i >= 0 && !isNull(r.columns[i].value) {
 		return NameIn(r.columns[i].value)
+	}
+	if !strings.Contains(name, ".") {
+		return ""
 	}
 	if raw, ok := r.Find(name); ok && !isNull(raw) {
 		return NameIn(raw)

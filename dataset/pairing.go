@@ -44,20 +44,30 @@ type Pairing struct {
 
 // pairSide are the rows of a file; all slices but columns go by row.
 type pairSide struct {
-	given                  bool // a row has an id of its own, not made of its texts
-	id, text, judged       []uint64
-	system, inputs, groups []uint64
-	named                  map[uint64]bool // systems that rows name
-	models                 pairSystems     // what stands in the second of SystemColumns
-	columns                []string
-	values                 map[string][]uint64 // by column; 0 is no text or whole number
-	rows                   int
+	given            bool // a row has an id of its own, not made of its texts
+	id, text, judged []uint64
+	inputs, groups   []uint64
+	pairSystems
+	models  pairSystems // what stands in the second of SystemColumns
+	columns []string
+	values  map[string][]uint64 // by column; 0 is no text or whole number
+	rows    int
 }
 
 // pairSystems are the names of systems in a column of a file, by row, and each once.
 type pairSystems struct {
-	keys  []uint64
-	named map[uint64]bool
+	system []uint64
+	named  map[uint64]bool
+}
+
+func (s *pairSystems) add(key uint64, name string) {
+	if s.named == nil {
+		s.named = map[uint64]bool{}
+	}
+	if name != "" {
+		s.named[key] = true
+	}
+	s.system = append(s.system, key)
 }
 
 // Pairs say which rows of A and B belong together.
@@ -143,20 +153,12 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	if system.column != "" && !p.withSystem {
 		p.withSystem, p.column = true, system.column
 	}
-	key := hash(system.name)
-	if p.called[key] = system.name; s.named == nil {
-		s.named, s.models.named = map[uint64]bool{}, map[uint64]bool{}
-	}
-	if system.name != "" {
-		s.named[key] = true
-	}
-	s.system = append(s.system, key)
 	model := row.NameBy(SystemColumns[1])
-	key = hash(model)
-	if p.called[key] = model; model != "" {
-		s.models.named[key] = true
+	for _, name := range []string{system.name, model} {
+		p.called[hash(name)] = name
 	}
-	s.models.keys = append(s.models.keys, key)
+	s.pairSystems.add(hash(system.name), system.name)
+	s.models.add(hash(model), model)
 	s.rows++
 	return hash
 }
@@ -176,10 +178,10 @@ func (p *Pairing) Match() *Pairs {
 
 func (p *Pairing) pair() *Pairs {
 	a, b := &p.sides[0], &p.sides[1]
-	// one system of several models
-	if max(len(a.named), len(b.named)) < 2 && max(len(a.models.named), len(b.models.named)) > 1 {
-		a.system, a.named, b.system, b.named = a.models.keys, a.models.named, b.models.keys, b.models.named
-		p.withSystem, p.column = true, SystemColumns[1]
+	// one system of several models, where nobody said what a system is
+	one := p.System == ColumnSystem && max(len(a.named), len(b.named)) < 2
+	if one && max(len(a.models.named), len(b.models.named)) > 1 {
+		a.pairSystems, b.pairSystems, p.withSystem, p.column = a.models, b.models, true, SystemColumns[1]
 	}
 	pairs := p.matchIDs()
 	fewIDs := a.given && b.given && float64(pairs.Both) <= FewUnpaired*float64(min(a.rows, b.rows))

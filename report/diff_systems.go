@@ -107,7 +107,8 @@ func (s *systems) alone() (names []string) {
 }
 
 // diffs are what changed for each system that both files have: sums give it. together is the p-value of all rows.
-func (s *systems) diffs(together Number, sums func(at int) (a, b *stats.GroupSums, d stats.Difference)) (out []SystemDiff) {
+func (s *systems) diffs(together Number,
+	sums func(at int) (a, b *stats.GroupSums, d stats.Difference)) (out []SystemDiff) {
 	var p []float64
 	for at, name := range s.names {
 		a, b, difference := sums(at)

@@ -143,7 +143,7 @@ func (in *inFiles) partSums(c int, part []int) []stats.GroupSums {
 }
 
 // within is the difference in a label between the parts of two files: the less sure one of that of their shares put
-// together, and that of the rows with the same weights. Rows are alike in a group, whatever their part; and a rare error
+// together, and that of the rows with the same weights. Rows are alike in a group, whatever their part; a rare error
 // may be in none of few rows that weigh much. A part that A has hardly a row of is B's alone.
 func (in *inFiles) within(c int, part []int) Difference {
 	of := in.partSums(c, part)

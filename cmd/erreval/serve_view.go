@@ -122,13 +122,7 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 	if err != nil {
 		return
 	}
-	m.setMarked(ctx, rows)
-	there := map[string]bool{}
-	for _, n := range rows {
-		if row, _, err := m.read(ctx, n); err == nil {
-			there[row.TextHash()] = true
-		}
-	}
+	there := m.setMarked(ctx, rows)
 	lost := 0
 	for _, mark := range known {
 		if !there[mark.Row.TextHash()] {
@@ -142,13 +136,16 @@ func (m *marker) findMarked(ctx context.Context, file int) {
 	}
 }
 
-// setMarked has rows shown as marked that are: of these texts.
-func (m *marker) setMarked(ctx context.Context, rows []int) {
+// setMarked has rows shown as marked that are, and gives the texts of all.
+func (m *marker) setMarked(ctx context.Context, rows []int) (texts map[string]bool) {
+	texts = map[string]bool{}
 	for _, n := range rows {
-		if mark, err := m.Marked(ctx, view.MarkedQuery{N: n}); err == nil {
+		if mark, row, err := m.markOf(ctx, n); err == nil {
 			m.SetMarked(n, mark)
+			texts[row.TextHash()] = true
 		}
 	}
+	return texts
 }
 
 // path is that of a file's marks.
@@ -156,15 +153,21 @@ func (m *marker) path(file int) string { return dataset.MarksPath(m.Files()[file
 
 // Marked implements view.Marker.
 func (m *marker) Marked(ctx context.Context, q view.MarkedQuery) (*view.Marked, error) {
-	marks, row, err := m.open(ctx, q.N)
+	mark, _, err := m.markOf(ctx, q.N)
+	return mark, err
+}
+
+// markOf gives a row and its mark.
+func (m *marker) markOf(ctx context.Context, n int) (*view.Marked, *dataset.Row, error) {
+	marks, row, err := m.open(ctx, n)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := &view.Marked{}
 	if mark := marks.Of(row); mark != nil {
 		out.Labels, out.Notes, out.Time = mark.Labels, mark.Notes, mark.Time.Format(time.RFC3339)
 	}
-	return out, nil
+	return out, row, nil
 }
 
 // Mark implements view.Marker.

@@ -93,7 +93,7 @@ const (
 func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j := in.Joined
 	j.likely, j.loosely, j.copied = nil, map[string]bool{}, map[string]bool{}
-	if file == Stdio || len(j.texts) == 0 || len(in.Taxonomy.Fields) == 0 {
+	if file == Stdio || len(in.Taxonomy.Fields) == 0 || !j.hasTexts() {
 		return nil
 	}
 	rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
@@ -188,6 +188,16 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 		}
 	}
 	return ""
+}
+
+// hasTexts tells whether the file says anything in several words besides the columns that rows get.
+func (j *Joined) hasTexts() bool {
+	for _, texts := range j.texts {
+		if slices.ContainsFunc(texts, func(s said) bool { return strings.Contains(s.text, " ") }) {
+			return true
+		}
+	}
+	return false
 }
 
 // likelyColumn is the column of the file whose name tells nothing, and whose texts are those of a field; "" is none, or
