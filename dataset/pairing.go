@@ -97,7 +97,7 @@ type SystemPairs struct {
 // NewPairing starts without rows. id are the columns that the user named for ids, nil if none: rows are paired by these
 // alone, unless they are NoID.
 func NewPairing(t *taxonomy.Taxonomy, id []string) *Pairing {
-	p := &Pairing{System: ColumnSystem, byID: id != nil && !isNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed(),
+	p := &Pairing{System: ColumnSystem, byID: id != nil && !IsNoID(id), names: t.FieldNames(), seed: maphash.MakeSeed(),
 		called: map[uint64]string{}}
 	p.group = slices.Index(p.names, t.GroupField())
 	p.empty = slices.Repeat([]bool{true}, len(p.names))

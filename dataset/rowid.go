@@ -62,12 +62,12 @@ func (r *Reader) findIDColumns(first *Row) error {
 		return !there
 	}
 	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
-	case given == nil && (isNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
+	case given == nil && (IsNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
 		r.id, r.recordedID = recorded, recorded
 	case given == nil && lacks(ColumnID):
 		r.takeSpelledID(first)
 	case given == nil:
-	case isNoID(given) || !slices.ContainsFunc(given, lacks):
+	case IsNoID(given) || !slices.ContainsFunc(given, lacks):
 		r.id = given
 	case r.opt.OwnNames:
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", given[slices.IndexFunc(given, lacks)], ColumnID))
@@ -76,7 +76,7 @@ func (r *Reader) findIDColumns(first *Row) error {
 	default:
 		r.id = given
 	}
-	if isNoID(r.id) {
+	if IsNoID(r.id) {
 		r.id = nil
 	}
 	return nil
@@ -107,12 +107,13 @@ func (r *Reader) takeIDColumns() {
 	switch {
 	case r.opt.ID == nil:
 		r.id = []string{ColumnID}
-	case !isNoID(r.opt.ID):
+	case !IsNoID(r.opt.ID):
 		r.id = r.opt.ID
 	}
 }
 
-func isNoID(columns []string) bool { return len(columns) == 1 && columns[0] == NoID }
+// IsNoID tells whether somebody said of columns of an id that there is none.
+func IsNoID(columns []string) bool { return len(columns) == 1 && columns[0] == NoID }
 
 // setID sets the row's ID, which is given or made. Of rows with the same one, those behind the first get #2, #3 ….
 func (r *Reader) setID(row *Row) (err error) {

@@ -113,6 +113,7 @@ type DiffOptions struct {
 	Taxonomy     *taxonomy.Taxonomy
 	Where        map[string]string // column to the value that rows must have there; nil chooses all
 	ID           []string          // columns that the user named for ids, see dataset.NewPairing
+	By           string            // column that names systems; "" takes one of dataset.SystemColumns
 	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
@@ -131,7 +132,7 @@ type Comparison struct {
 	pairing *dataset.Pairing
 	rows    [2][]sideRow // of A and B
 	sums    *sums        // by group, of rows without error and with each error type: rows judged, found in A, in B
-	systems []*pairSums  // by each of dataset.SystemColumns
+	systems []*pairSums  // by DiffOptions.By, or each of dataset.SystemColumns
 }
 
 type sideRow struct {
@@ -148,7 +149,11 @@ func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
 		pairing: dataset.NewPairing(o.Taxonomy, o.ID), sums: newSums(diffCells * (1 + len(s.labels)))}
-	for _, column := range dataset.SystemColumns {
+	columns := dataset.SystemColumns
+	if o.By != "" {
+		c.pairing.System, columns = o.By, []string{o.By}
+	}
+	for _, column := range columns {
 		c.systems = append(c.systems, &pairSums{newSystems(column), newSums(4)})
 	}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
@@ -202,7 +207,9 @@ func (c *Comparison) add(side int, r diffRow) error {
 		return err
 	}
 	add(r.Row)
-	c.diff.hints.Add(r.Row)
+	if c.options.By == "" {
+		c.diff.hints.Add(r.Row)
+	}
 	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found}
 	for i, by := range c.systems {
 		kept.systems[i] = by.place(side, r.Row.NameBy(by.column))
@@ -350,9 +357,12 @@ func (d *Diff) addExample(ids *[]string, id string) {
 	}
 }
 
-// ComputeDiff computes shares and intervals. It is an error if no row can be compared.
+// ComputeDiff computes shares and intervals. It is an error if no row can be compared, or a file lacks DiffOptions.By.
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
+	if err := c.checkBy(); err != nil {
+		return nil, err
+	}
 	c.comparePairs()
 	d.A.LeftOut, d.B.LeftOut, d.unrecorded = c.options.LeftOut[0], c.options.LeftOut[1], c.options.Unrecorded
 	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}

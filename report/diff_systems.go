@@ -87,13 +87,29 @@ func (s *systems) areSeveral() bool { return s.most() > 1 }
 
 // most is how many systems a file names, of the file with more.
 func (s *systems) most() int {
-	var named [2]int
+	named := s.named()
+	return max(named[0], named[1])
+}
+
+// named is how many systems each file names.
+func (s *systems) named() (named [2]int) {
 	for at, rows := range s.rows {
 		for side, n := range rows {
 			named[side] += int(indicator(n > 0 && s.names[at] != ""))
 		}
 	}
-	return max(named[0], named[1])
+	return named
+}
+
+// checkBy refuses a column of systems that a file lacks.
+func (c *Comparison) checkBy() error {
+	for side, named := range c.systems[0].named() {
+		if c.options.By != "" && named == 0 {
+			file := []string{c.diff.A.File, c.diff.B.File}[side]
+			return OptionErrorf("--by %s: no row of %s has that column", c.options.By, file)
+		}
+	}
+	return nil
 }
 
 // alone are the systems that one file names, and the other does not.
@@ -129,8 +145,8 @@ func (s *systems) diffs(together Number,
 // pooled says that several systems count together, and of which of them the rows without error surely changed.
 func (d *Diff) pooled() []string {
 	if columns := d.hints.find(); d.systems == nil && len(columns) > 0 {
-		return []string{fmt.Sprintf("rows may be of several systems (by %s), which count together; --where %[1]s=NAME takes "+
-			"one", columns[0])}
+		return []string{fmt.Sprintf("rows may be of several systems (by %s), which count together; --by %[1]s tells them "+
+			"apart", columns[0])}
 	}
 	if d.systems == nil {
 		return nil

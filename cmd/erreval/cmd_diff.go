@@ -46,6 +46,7 @@ func diffCommand(e *env) *cli.Command {
 		ArgsUsage:   "A B",
 		Description: diffDescription,
 		Flags: append(reportFlags(),
+			&cli.StringFlag{Name: "by", Usage: "`COLUMN` that tells systems apart (default: system, else model)"},
 			&cli.BoolFlag{Name: "same-text", Usage: "compare only rows whose text is the same in both files"},
 			&cli.IntFlag{Name: "limit", Value: report.Examples,
 				Usage: "list at most `N` rows that gained or lost an error, or whose text changed; 0 lists all"},
@@ -86,7 +87,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 	}
 	makers := look.makers()
 	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
-		ID: look.ID, Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
+		ID: look.ID, By: ctx.String("by"), Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: look.thresholdsOf(makers), LeftOut: [2]int{makers[0].Rejected, makers[1].Rejected},
 		Unrecorded: !makers[1].Recorded, Limit: ctx.Int("limit")})
 	if err := look.readAll(ctx, e, c.ReadA, c.ReadB); err != nil {
@@ -184,8 +185,8 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	if ctx.IsSet("same-text") || ctx.IsSet("limit") || len(look.where) > 0 {
-		return exit.Usagef("--same-text, --limit and --where compare labels: give --labels with them")
+	if ctx.IsSet("same-text") || ctx.IsSet("limit") || ctx.IsSet("by") || len(look.where) > 0 {
+		return exit.Usagef("--same-text, --limit, --by and --where compare labels: give --labels with them")
 	}
 	changes := []string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}
 	limits, err := readIssueLimits(ctx, changes...)

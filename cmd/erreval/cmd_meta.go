@@ -64,7 +64,7 @@ func metaCommand(e *env) *cli.Command {
 
 func metaFlags() []cli.Flag {
 	return append(rowFlags(), recordedTaxonomyFlag("PRED"),
-		&cli.StringFlag{Name: "gold", Usage: "`FILE` with gold labels, joined by id; its rows need no texts (default: PRED itself)"},
+		&cli.StringFlag{Name: "gold", Usage: "`FILE` with gold labels, joined by id, or text (default: PRED itself)"},
 		&cli.StringFlag{Name: "gold-labels", Value: dataset.ColumnLabels, Usage: "its `COLUMN` of labels"},
 		whereFlag("gold rows"), goldByFlag("micro F1"), groupFlag(),
 		&cli.StringFlag{Name: "auc",
@@ -121,7 +121,7 @@ const metaScoresDescription = `Scores (column scores.<dimension>) against column
 dimension are averaged:
    erreval meta scores --human fluency=fluency_1,fluency_2 --human clarity=clarity scored.jsonl
 
-People's scores in a file of their own, joined by id; its rows need no texts:
+People's scores in a file of their own, joined by id, or by the question where it has no ids:
    erreval meta scores --human-file ratings.xlsx --human fluency=Fluency scored.jsonl
 
 Such a file may have one rating a row, in columns such as id, rater, dimension and score:
@@ -259,7 +259,7 @@ func metaIssuesCommand(e *env) *cli.Command {
 		ArgsUsage:   "OUT",
 		Description: metaIssuesDescription,
 		Flags: slices.Concat(rowFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "gold", Usage: "`FILE` with what people say, joined by id; its rows need no texts (default: OUT itself)"},
+			&cli.StringFlag{Name: "gold", Usage: "`FILE` with what people say, joined by id, or text (default: OUT itself)"},
 			&cli.StringFlag{Name: "gold-sentence", Value: "issue", Usage: "its `COLUMN` that says what is wrong"},
 			&cli.StringFlag{Name: "gold-cluster", Value: "cluster", Usage: "its `COLUMN` that names the group of the fault"},
 			&cli.StringFlag{Name: "verdicts", Usage: "`FILE` in which people say whether a row's analysis describes the " +

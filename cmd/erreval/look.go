@@ -81,7 +81,7 @@ func (o *lookOptions) readAll(ctx *cli.Context, e *env, take ...run.TakeRows) er
 }
 
 func humanFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id; its rows need no texts"}
+	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id, or text"}
 }
 
 // joinRatings reads people's scores from the file that --human-file names, if it does, and gives the columns that hold
@@ -172,13 +172,12 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, columns, m
 	return cmp.Or(of.checkJoined(e), err)
 }
 
-// lacksText tells whether a file with ids lacks texts that rows may lack, such as answers, and the first file has them.
+// lacksText tells whether a file lacks texts that rows may lack, such as answers, and the first file has them.
 func (o *lookOptions) lacksText(ctx *cli.Context, e *env, gold string) bool {
-	has, ids := o.HasTexts(ctx.Context, e.Process, gold)
-	first, _ := o.HasTexts(ctx.Context, e.Process, o.paths[0])
+	has, first := o.HasTexts(ctx.Context, e.Process, gold), o.HasTexts(ctx.Context, e.Process, o.paths[0])
 	for i, there := range first {
 		if there && has != nil && !has[i] {
-			return ids
+			return true
 		}
 	}
 	return false

@@ -21,10 +21,13 @@ import (
 // same id.
 type Joined struct {
 	File    string
+	noID    bool   // somebody said that no column has the id
 	Item    string // column of the rows of pairs that says what was asked, which the file's ids may be; "" is none
 	columns []string
 	as      map[string]string            // other names that columns have in rows
 	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
+	mayID   []textColumn                 // columns whose texts may be the id, by their usual names
+	textID  []textColumn                 // those that are; nil where another column has it, or the file has none
 	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
 	ids     []string                     // in the file's order
 	found   map[string]bool
@@ -79,7 +82,9 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		name := in.Taxonomy.Fields[0].Name
 		name = simpleName(cmp.Or(in.Columns[name], name))
 		j.judged = []string{name, "generated" + name, "predicted" + name}
+		j.mayID = in.textColumns()
 	}
+	j.noID = dataset.IsNoID(in.ID)
 	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
 	faults, err := in.Each(ctx, p, j.File, add)
 	switch {
@@ -89,6 +94,9 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		return faults[0]
 	case len(j.rows) == 0:
 		return fmt.Errorf("%s: there are no rows", j.File)
+	}
+	if j.textID != nil {
+		p.Note([]string{j.textIDNote()})
 	}
 	if j.id != "" {
 		p.Note([]string{fmt.Sprintf("%s: no column %q; taking %q for it, and for the rows that or what looks "+
@@ -119,7 +127,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		}
 	}
 	id := j.idOf(row)
-	if err := checkJoinedID(row, id, 0, j.form); err != nil {
+	if err := j.checkID(row, id, 0, j.form); err != nil {
 		return err
 	}
 	values := make([]json.RawMessage, len(j.columns))
@@ -139,19 +147,23 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		if slices.Equal(j.texts[id], j.textsOf(row)) && slices.EqualFunc(j.rows[id], values, equal) {
 			return nil // written twice
 		}
-		return checkJoinedID(row, id, line, j.form)
+		return j.checkID(row, id, line, j.form)
 	}
 	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
 	j.systems[id], j.texts[id] = row.SystemName(), j.textsOf(row)
 	return nil
 }
 
-// findID takes a column that looks like an id, where the first row of the file has none.
+// findID takes a column that looks like an id, where the first row of the file has none; else those of the texts.
 func (j *Joined) findID(first *dataset.Row) {
 	if first.GivenID() != "" {
 		return
 	}
 	columns := first.Columns()
+	defer j.findTextID(columns)
+	if j.noID {
+		return
+	}
 	isItem := func(name string) bool { return slices.Contains(itemNames, simpleName(name)) }
 	if j.id = dataset.LikelyID(columns); j.id == "" && slices.ContainsFunc(columns, isItem) {
 		j.id = columns[slices.IndexFunc(columns, isItem)]
@@ -160,6 +172,9 @@ func (j *Joined) findID(first *dataset.Row) {
 
 // idOf is the id that a row has, here or in the other file, or what the column that looks like one says; "" is none.
 func (j *Joined) idOf(row *dataset.Row) string {
+	if j.textID != nil {
+		return j.textIDOf(row)
+	}
 	if given := row.GivenID(); given != "" || j.id == "" {
 		return given
 	}
@@ -173,13 +188,16 @@ func (j *Joined) idOf(row *dataset.Row) string {
 	return dataset.PlainText(raw)
 }
 
-// checkJoinedID refuses a row without an id, or with that of the row in another line; 0 is none. form is
-// Rows.JoinedForm.
-func checkJoinedID(row *dataset.Row, id string, other int, form string) error {
+// checkID refuses a row without an id, or with that of the row in another line; 0 is none. form is Rows.JoinedForm.
+func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) error {
 	switch {
 	case id == "":
+		text := ""
+		if len(j.mayID) > 0 && j.textID == nil {
+			text = fmt.Sprintf("; rows are joined by their texts where these stand in a column called %s", j.mayID[0].names[0])
+		}
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
-			"--id COLUMN[,COLUMN] names")
+			"--id COLUMN[,COLUMN] names" + text)
 	case other > 0:
 		form = cmp.Or(form, "write what several people say of a row into several columns")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+

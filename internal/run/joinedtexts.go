@@ -71,6 +71,11 @@ func (j *Joined) fieldIn(column string, row *dataset.Row) int {
 	if field := slices.Index(j.fields, column); field >= 0 {
 		return field
 	}
+	for _, c := range j.textID {
+		if c.name == column {
+			return c.field
+		}
+	}
 	if _, own := row.Get(column); own {
 		return -1
 	}
@@ -225,4 +230,66 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 		}
 	}
 	return likely
+}
+
+// textColumn is a column of the file with the texts of a field, whose place is in Row.Values.
+type textColumn struct {
+	names []string // in plain form
+	name  string
+	field int
+}
+
+// textColumns are those of the judged text, and of what rows of a group share.
+func (in *Rows) textColumns() (all []textColumn) {
+	for i, field := range in.Taxonomy.FieldNames() {
+		if i == 0 || field == in.Taxonomy.GroupField() {
+			all = append(all, textColumn{names: append(dataset.ColumnNames(field), simpleName(in.Columns[field])), field: i})
+		}
+	}
+	return all
+}
+
+// findTextID takes the texts of a file without ids for these, if it has that under evaluation.
+func (j *Joined) findTextID(columns []string) {
+	if j.id != "" {
+		return
+	}
+	for _, c := range j.mayID {
+		i := slices.IndexFunc(columns, func(name string) bool {
+			return slices.Contains(c.names, simpleName(name)) && !slices.Contains(j.columns, name)
+		})
+		if i >= 0 {
+			c.name = columns[i]
+			j.textID = append(j.textID, c)
+		}
+	}
+	if len(j.textID) > 0 && j.textID[0].field > 0 {
+		j.textID = nil
+	}
+}
+
+// textIDOf is the id that a row's texts make.
+func (j *Joined) textIDOf(row *dataset.Row) string {
+	parts := make([]string, len(j.textID))
+	for i, c := range j.textID {
+		if raw, _ := row.Get(c.name); c.field < len(row.Values) {
+			parts[i] = dataset.FoldSpace(row.Values[c.field])
+		} else if string(raw) != "null" {
+			parts[i] = dataset.FoldSpace(dataset.PlainText(raw))
+		}
+	}
+	if parts[0] == "" {
+		return ""
+	}
+	return strings.Join(parts, " | ")
+}
+
+// textIDNote says which texts make ids.
+func (j *Joined) textIDNote() string {
+	names := make([]string, len(j.textID))
+	for i, c := range j.textID {
+		names[i] = words.Quote(c.name)
+	}
+	return fmt.Sprintf("%s: rows without an id are joined by what they say in %s (--id COLUMN names an id)", j.File,
+		strings.Join(names, " and "))
 }

@@ -194,7 +194,7 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 func (r *Ratings) whose(j *Joined, row *dataset.Row) (id, who string, err error) {
 	if r.item == "" {
 		id = j.idOf(row)
-		err = checkJoinedID(row, id, 0, "")
+		err = j.checkID(row, id, 0, "")
 	} else {
 		id, err = r.text(row, r.item)
 	}

@@ -95,18 +95,17 @@ func (in *Rows) fieldColumns(reader *dataset.Reader) []string {
 	return names
 }
 
-// HasTexts tells of the fields whether one of a file's first rows has a text there, and whether all of them have ids of
-// their own; nil where that cannot be known before it is read, or there are no rows.
-func (in *Rows) HasTexts(ctx context.Context, p *Process, file string) (texts []bool, ids bool) {
+// HasTexts tells of the fields whether one of a file's first rows has a text there; nil where that cannot be known
+// before it is read, or there are no rows.
+func (in *Rows) HasTexts(ctx context.Context, p *Process, file string) (texts []bool) {
 	if file == Stdio {
-		return nil, false
+		return nil
 	}
 	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	defer closeRows()
-	ids = true
 	for range dataset.LookAhead {
 		row, err := dataset.First(reader.Read)
 		if err != nil || row == nil {
@@ -116,9 +115,8 @@ func (in *Rows) HasTexts(ctx context.Context, p *Process, file string) (texts []
 		for i, text := range row.Values {
 			texts[i] = texts[i] || text != ""
 		}
-		ids = ids && row.GivenID() != ""
 	}
-	return texts, ids
+	return texts
 }
 
 // Each calls f for every row of a file ("-" is standard input) and returns the lines that are none.
