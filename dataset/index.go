@@ -172,6 +172,17 @@ func (r *Row) NameBy(name string) string {
 // String is the name; "" is none.
 func (s SystemName) String() string { return s.name }
 
+// In is the name as if it stood in another column.
+func (s SystemName) In(column string) SystemName {
+	if s.column != "" {
+		s.column = column
+	}
+	return s
+}
+
+// Column says where the name stands.
+func (s SystemName) Column() string { return s.column }
+
 // IsOther tells whether two rows say, in columns of one name, that they are of different systems.
 func (s SystemName) IsOther(other SystemName) bool {
 	return s.column != "" && s.column == other.column && s.name != other.name

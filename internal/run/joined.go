@@ -31,10 +31,11 @@ type Joined struct {
 	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
 	ids     []string                     // in the file's order
 	found   map[string]bool
-	again   string          // an id that two rows of one file have
-	seen    map[string]bool // ids of the file that is read
-	asked   string          // an id of a row without a partner
-	ended   bool            // the rows that get the columns were read to their end
+	again   string            // an id that two rows of one file have
+	spread  string            // such an id, of rows with different texts
+	seen    map[string]string // ids of the file that is read, and the judged text
+	asked   string            // an id of a row without a partner
+	ended   bool              // the rows that get the columns were read to their end
 
 	check func(json.RawMessage) error // what it says goes on behind the column's name
 	may   map[string]bool             // columns that the file need not have
@@ -80,7 +81,7 @@ func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns 
 func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*dataset.Row) error) error {
 	if len(in.Taxonomy.Fields) > 0 {
 		name := in.Taxonomy.Fields[0].Name
-		name = simpleName(cmp.Or(in.Columns[name], name))
+		name = plainName(cmp.Or(in.Columns[name], name))
 		j.judged = []string{name, "generated" + name, "predicted" + name}
 		j.mayID = in.textColumns()
 	}
@@ -233,10 +234,16 @@ func (j *Joined) set(row *dataset.Row) error {
 		j.asked = cmp.Or(j.asked, id)
 		return j.clear(row)
 	}
-	if j.seen[id] {
-		j.again = id
+	text := ""
+	if len(row.Values) > 0 {
+		text = dataset.FoldSpace(row.Values[0])
 	}
-	j.found[id], j.seen[id] = true, true
+	if before, there := j.seen[id]; there && before == text {
+		j.again = id
+	} else if there {
+		j.spread = id
+	}
+	j.found[id], j.seen[id] = true, text
 	return j.fill(row, id)
 }
 
@@ -379,6 +386,11 @@ func (j *Joined) Check(p *Process) error {
 		}
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
 			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.ids[0]), words.Printable(j.asked), hint)
+	}
+	if j.spread != "" {
+		return fmt.Errorf("%s: its id %s is that of several rows with different texts, and what it says may be of one: name "+
+			"columns of both files that tell them apart with --id COLUMN,COLUMN; or if it is of one system, give its rows "+
+			"alone: erreval show FILE --where COLUMN=NAME -o ONE", j.File, words.Printable(j.spread))
 	}
 	if j.again != "" {
 		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+

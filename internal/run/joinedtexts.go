@@ -79,7 +79,7 @@ func (j *Joined) fieldIn(column string, row *dataset.Row) int {
 	if _, own := row.Get(column); own {
 		return -1
 	}
-	if slices.Contains(j.judged, simpleName(column)) {
+	if slices.Contains(j.judged, plainName(column)) {
 		return 0
 	}
 	return slices.Index(j.likely, column)
@@ -98,7 +98,7 @@ const (
 func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j := in.Joined
 	j.likely, j.loosely, j.copied = nil, map[string]bool{}, map[string]bool{}
-	if file == Stdio || len(in.Taxonomy.Fields) == 0 || !j.hasTexts() {
+	if file == Stdio || len(in.Taxonomy.Fields) == 0 || !j.hasTexts() && !j.namesSystems() {
 		return nil
 	}
 	rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
@@ -111,9 +111,13 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 		sets[i] = map[uint64]bool{}
 	}
 	own := map[string]map[uint64]bool{} // texts of further columns
+	named, column := map[string]bool{}, ""
 	var first *dataset.Row
 	_, err = dataset.EachRow(ctx, rows.Read, func(row *dataset.Row) error {
 		first = cmp.Or(first, row)
+		if system := row.SystemName(); system.Column() != "" && len(named) < mostSystems {
+			named[system.String()], column = true, system.Column()
+		}
 		for _, name := range j.all {
 			if raw, there := row.Get(name); there && raw[0] == '"' {
 				if own[name] == nil {
@@ -132,6 +136,7 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	if err != nil || first == nil {
 		return nil // who reads it then says so
 	}
+	j.nameSystemsAs(column, named)
 	j.fields = in.fieldColumns(rows)
 	j.likely = make([]string, len(sets))
 	for i, field := range in.Taxonomy.FieldNames() {
@@ -155,6 +160,31 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 			"id alone; are the ids those of the same rows?", j.File, words.Printable(column))})
 	}
 	return nil
+}
+
+// mostSystems are looked for in the column of another name.
+const mostSystems = 1000
+
+// namesSystems tells whether the file names the system of a row.
+func (j *Joined) namesSystems() bool {
+	for _, s := range j.systems {
+		if s.Column() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// nameSystemsAs takes what the file says of systems for what rows say in another column, if that names one of them.
+func (j *Joined) nameSystemsAs(column string, named map[string]bool) {
+	for _, s := range j.systems {
+		if named[s.String()] {
+			for id, s := range j.systems {
+				j.systems[id] = s.In(column)
+			}
+			return
+		}
+	}
 }
 
 // isCopied tells whether texts of several words in a column of the file are mostly those that rows have there.
@@ -243,7 +273,7 @@ type textColumn struct {
 func (in *Rows) textColumns() (all []textColumn) {
 	for i, field := range in.Taxonomy.FieldNames() {
 		if i == 0 || field == in.Taxonomy.GroupField() {
-			all = append(all, textColumn{names: append(dataset.ColumnNames(field), simpleName(in.Columns[field])), field: i})
+			all = append(all, textColumn{names: append(dataset.ColumnNames(field), plainName(in.Columns[field])), field: i})
 		}
 	}
 	return all
@@ -256,7 +286,7 @@ func (j *Joined) findTextID(columns []string) {
 	}
 	for _, c := range j.mayID {
 		i := slices.IndexFunc(columns, func(name string) bool {
-			return slices.Contains(c.names, simpleName(name)) && !slices.Contains(j.columns, name)
+			return slices.Contains(c.names, plainName(name)) && !slices.Contains(j.columns, name)
 		})
 		if i >= 0 {
 			c.name = columns[i]

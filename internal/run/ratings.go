@@ -46,14 +46,16 @@ var (
 )
 
 // simpleName is a column's name in lower case, its letters alone and without "id" at the end.
-func simpleName(column string) string {
-	letters := strings.Map(func(r rune) rune {
+func simpleName(column string) string { return strings.TrimSuffix(plainName(column), "id") }
+
+// plainName is a column's name in lower case, its letters alone.
+func plainName(column string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
 			return unicode.ToLower(r)
 		}
 		return -1
 	}, column)
-	return strings.TrimSuffix(letters, "id")
 }
 
 // newRatings finds the columns of a file with one rating a row; nil if it has another form.
