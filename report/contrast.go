@@ -274,8 +274,8 @@ func (s *Stats) contrastSection() Section {
 		note := "pairs are of rows, or of their means, for the same input, for rows without error judged alike; others are " +
 			"left out"
 		if d := &s.Differences[0]; !several && s.By == ByFile && d.Paired && max(d.alone[0], d.alone[1]) > 0 {
-			note += fmt.Sprintf("; rows without one in the other file: %d of %s, %d of %s (erreval diff compares the others)",
-				d.alone[0], d.System, d.alone[1], d.Than)
+			note += fmt.Sprintf("; rows without one in the other file: %d of %s, %d of %s", d.alone[0], d.System, d.alone[1],
+				d.Than)
 		}
 		out.Notes = append(out.Notes, note)
 	}
@@ -335,6 +335,8 @@ func (s *Stats) result() string {
 		case d.Uneven != "":
 		case d.Unknown != "":
 			sure = fmt.Sprintf(", not surely more than %s, as %s", d.Than, d.Unknown)
+		case d.isAgainst() && !d.isSettled():
+			sure = fmt.Sprintf(", but not of rows for the same input, judged for the same errors (%s)", s.sureText(&d))
 		case d.isAgainst():
 			sure = fmt.Sprintf(", but of rows for the same input, judged for the same errors, %s has more (%s)", d.Than,
 				s.sureText(&d))

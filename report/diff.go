@@ -212,7 +212,7 @@ func (c *Comparison) add(side int, r diffRow) error {
 	}
 	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found}
 	for i, by := range c.systems {
-		kept.systems[i] = by.place(side, r.Row.NameBy(by.column))
+		kept.systems[i] = by.place(side, by.nameOf(r.Row))
 	}
 	if r.diagnosis != nil && len(r.diagnosis.Probabilities) > 0 {
 		kept.model = newGroupHash(fmt.Sprint(r.diagnosis.Probabilities))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -28,15 +29,34 @@ type systems struct {
 	column string
 	names  []string
 	places map[string]int
-	rows   [][2]int // of each, in A and B
+	rows   [][2]int        // of each, in A and B
+	seen   map[string]bool // columns that a row has
 }
 
-func newSystems(column string) *systems { return &systems{column: column, places: map[string]int{}} }
+func newSystems(column string) *systems {
+	return &systems{column: column, places: map[string]int{}, seen: map[string]bool{}}
+}
 
 // pairSums count the pairs of each system.
 type pairSums struct {
 	*systems
 	sums *sums // by group, a block a system: pairs, those of which A is without error, B, and A alone
+}
+
+// nameOf is what a row says in the column, or in several, whose names are joined by commas.
+func (s *systems) nameOf(row *dataset.Row) string {
+	var names []string
+	for column := range strings.SplitSeq(s.column, ",") {
+		if name := row.NameBy(column); name != "" {
+			names, s.seen[column] = append(names, name), true
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// where chooses one of the systems.
+func (s *systems) where() string {
+	return "--where " + strings.ReplaceAll(s.column, ",", "=NAME --where ") + "=NAME"
 }
 
 // place is that of a system among the names, which a file has a row of.
@@ -122,11 +142,12 @@ func (s *systems) alone() (names []string) {
 	return names
 }
 
-// diffs are what changed for each system that both files have: sums give it. together is the p-value of all rows.
-func (s *systems) diffs(together Number,
-	sums func(at int) (a, b *stats.GroupSums, d stats.Difference)) (out []SystemDiff) {
+// diffs are what changed for each system that both files have, and for others: sums give it. together is the p-value of
+// all rows.
+func (s *systems) diffs(together Number, sums func(at int) (a, b *stats.GroupSums, d stats.Difference),
+	others ...string) (out []SystemDiff) {
 	var p []float64
-	for at, name := range s.names {
+	for at, name := range slices.Concat(s.names, others) {
 		a, b, difference := sums(at)
 		if a.Rows == 0 || b.Rows == 0 {
 			continue
@@ -151,8 +172,8 @@ func (d *Diff) pooled() []string {
 	if d.systems == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d systems (by %s) count together; --where %[2]s=NAME takes one%s", d.systems.most(),
-		d.systems.column, surelyChanged(d.Systems))}
+	return []string{fmt.Sprintf("%d systems (by %s) count together; %s takes one%s", d.systems.most(),
+		d.systems.column, d.systems.where(), surelyChanged(d.Systems))}
 }
 
 // surelyChanged names the systems of which the rows without error surely changed; "" where none did.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,16 +25,17 @@ const (
 // Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
 // values, else those with few short ones.
 type Hints struct {
-	// of the first rows, and parts of their objects by path, to the rows of each value, of one more than mostHinted at
-	// most; nil is one that holds something else
-	columns map[string]map[string]int
+	// of the first rows, and parts of their objects by path, to the rows of each value in two files, of one more than
+	// mostHinted at most; nil is one that holds something else
+	columns map[string]map[string][2]int
 	rows    int
+	file    int // of the rows: 0 or 1
 }
 
 // Add looks at a row.
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
-		h.columns = map[string]map[string]int{}
+		h.columns = map[string]map[string][2]int{}
 	}
 	if h.rows++; h.rows <= firstRows {
 		h.addColumns(row)
@@ -45,7 +47,9 @@ func (h *Hints) Add(row *dataset.Row) {
 		case len(raw) > longestHinted && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
 			h.columns[name] = nil
 		default:
-			values[string(raw)]++
+			rows := values[string(raw)]
+			rows[h.file]++
+			values[string(raw)] = rows
 		}
 	}
 }
@@ -64,7 +68,7 @@ func (h *Hints) addColumns(row *dataset.Row) {
 	}
 	for _, name := range names {
 		if _, known := h.columns[name]; !known && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
-			h.columns[name] = map[string]int{}
+			h.columns[name] = map[string][2]int{}
 		}
 	}
 }
@@ -109,7 +113,7 @@ func (h *Hints) find() (columns []string) {
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
 		n, filled := len(h.columns[name]), 0
 		for _, rows := range h.columns[name] {
-			filled += rows
+			filled += rows[0] + rows[1]
 		}
 		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*filled > h.rows
 		if some && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
@@ -120,8 +124,42 @@ func (h *Hints) find() (columns []string) {
 	return columns[:min(len(columns), mostNamed)]
 }
 
+// mostlyShared is the share of rows with values that both files have from which their mix can be compared.
+const mostlyShared = 0.9
+
+// shifted are columns but some that have another mix of values in the second file than in the first, by more than
+// chance explains.
+func (h *Hints) shifted(but []string) (columns []string) {
+	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
+		values := h.columns[name]
+		isBut := slices.ContainsFunc(but, func(other string) bool { return strings.EqualFold(other, name) })
+		if isBut || len(values) < 2 || len(values) > mostHinted || hasNumbers(values) {
+			continue
+		}
+		var filled, shared [2]float64
+		for _, rows := range values {
+			for file, n := range rows {
+				filled[file] += float64(n)
+				shared[file] += float64(n) * indicator(min(rows[0], rows[1]) > 0)
+			}
+		}
+		if shared[0] < mostlyShared*filled[0] || shared[1] < mostlyShared*filled[1] || 2*(filled[0]+filled[1]) < float64(h.rows) {
+			continue
+		}
+		chi2, a, b := 0.0, math.Sqrt(filled[1]/filled[0]), math.Sqrt(filled[0]/filled[1])
+		for _, rows := range values {
+			d := float64(rows[0])*a - float64(rows[1])*b
+			chi2 += d * d / float64(rows[0]+rows[1])
+		}
+		if df := float64(len(values) - 1); chi2 > df+4*math.Sqrt(2*df) { // four standard deviations above its mean
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}
+
 // hasNumbers tells whether a value is a number, such as a rating, true or false.
-func hasNumbers(values map[string]int) bool {
+func hasNumbers(values map[string][2]int) bool {
 	for v := range values {
 		if _, err := strconv.ParseFloat(strings.Trim(v, `"`), 64); err == nil || v[0] != '"' {
 			return true

@@ -64,7 +64,7 @@ func (t *Tally) addOutput(row *dataset.Row, d *dataset.Diagnosis, group groupHas
 	var names []string
 	if system == file {
 		for _, in := range t.inFiles {
-			names = append(names, row.NameBy(in.column))
+			names = append(names, in.nameOf(row))
 		}
 	}
 	t.outputs = append(t.outputs, &output{group: group, id: row.ID, names: names, file: len(t.rows.files),

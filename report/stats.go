@@ -246,6 +246,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 	}()
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		if t.o.By == "" && !t.named || t.o.By == ByFile {
+			t.hints.file = min(len(t.rows.files)-1, 1)
 			t.hints.Add(row)
 		}
 		system, err := t.systemOf(row, file)

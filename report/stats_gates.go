@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/gate"
 )
 
@@ -51,6 +52,12 @@ func (s *Stats) grown(gates []gate.Gate, noError string) gate.Counts {
 	return c
 }
 
+// leavesMany tells whether many rows of a system, as of one that the other file has under another name, are in no pair.
+func (s *Stats) leavesMany(d *Contrast) bool {
+	return float64(d.alone[0]) > dataset.FewUnpaired*float64(s.Systems[d.system].Tagged) ||
+		float64(d.alone[1]) > dataset.FewUnpaired*float64(s.Systems[d.than].Tagged)
+}
+
 // growth is what changed from the first of two systems to the second.
 func (s *Stats) growth() growth {
 	a, b := &s.Systems[0], &s.Systems[1]
@@ -76,8 +83,15 @@ func (s *Stats) growth() growth {
 				l.Difference = -l.Difference
 			}
 			for _, w := range s.Within {
-				if w.column == c && !d.Paired {
+				switch {
+				case w.column != c:
+				case !d.Paired:
 					l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
+				case s.leavesMany(&d): // the surer one of both
+					if w.P < l.P {
+						l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
+					}
+					l.P, l.PHolm = min(1, 2*l.P), min(1, 2*l.PHolm)
 				}
 			}
 		}

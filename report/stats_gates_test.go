@@ -130,6 +130,57 @@ func TestGrownWithinSystems(t *testing.T) {
 	}
 }
 
+// TestGrownOfRenamed: of two files on the same inputs a system has another name in the second, and is worse there; what
+// it shares no name with is in no pair.
+func TestGrownOfRenamed(t *testing.T) {
+	for _, worse := range []bool{false, true} {
+		var files [2][]string
+		for side := range files {
+			for k := range 80 {
+				label := "No Error"
+				if k%10 == 0 || worse && side == 1 && k%2 == 0 {
+					label = "Vague"
+				}
+				passage := fmt.Sprint(k)
+				files[side] = append(files[side], systemRow("base", passage, "No Error"), systemRow("ref", passage, "No Error"),
+					systemRow([]string{"v1", "v2"}[side], passage, label))
+			}
+		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
+		got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
+		if of := s.BySystem[len(s.BySystem)-1]; got.Missed != worse || of.Name != "v2 for v1" || of.isSure() != worse {
+			t.Errorf("%+v, %+v", got, of)
+		}
+	}
+}
+
+// TestShiftedMix: a column whose values have other shares in the second file is named; those of several columns weigh
+// alike together, and none is forgotten.
+func TestShiftedMix(t *testing.T) {
+	var files [2][]string
+	for side := range files {
+		for k := range 100 {
+			isLaw := k < 20+60*side
+			label := map[bool]string{true: "Vague", false: "No Error"}[isLaw && k%2 == 0]
+			topic := map[bool]string{true: "law", false: "sport"}[isLaw]
+			row := systemRow([]string{"s", "t"}[k%4/2], fmt.Sprint(side, k), label)
+			files[side] = append(files[side], strings.Replace(row, `"id"`, fmt.Sprintf(`"topic":%q,"tone":"%d x","id"`, topic, k%3), 1))
+		}
+	}
+	for within, want := range map[string]struct {
+		note   string
+		missed bool
+	}{"": {"another mix of topic, which may be what differs between them: --by file,system,topic takes", true},
+		"system,topic": {"", false}} {
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Within: within, Group: "passage"}, files[:]...)
+		got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
+		if said := fmt.Sprint(s.Warnings()); got.Missed != want.missed || !strings.Contains(said, want.note) ||
+			strings.Contains(said, "another mix") != (want.note != "") {
+			t.Errorf("%q: %+v, %s", within, got, said)
+		}
+	}
+}
+
 // TestGrownOfNamed: of two files on other inputs one of two systems is worse in the second, and the other one better.
 func TestGrownOfNamed(t *testing.T) {
 	var files [2][]string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -26,7 +27,7 @@ func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []v
 		return
 	}
 	for _, in := range t.inFiles {
-		cells := in.labels.of(group, 2*in.place(file, row.NameBy(in.column))+file)
+		cells := in.labels.of(group, 2*in.place(file, in.nameOf(row))+file)
 		for _, v := range values {
 			if t.stats.columns[v.column].kind == kindLabel {
 				cells[2*v.column]++
@@ -42,9 +43,15 @@ func (t *Tally) compareNamed() error {
 	if len(s.Systems) != 2 || t.o.By != ByFile {
 		return nil
 	}
+	columns := dataset.SystemColumns
 	for _, in := range t.inFiles {
-		if t.o.Within != "" && slices.Equal(in.names, []string{""}) {
-			return OptionErrorf("--by %s,%s: no row has that column", ByFile, t.o.Within)
+		if t.o.Within != "" {
+			columns = strings.Split(t.o.Within, ",")
+			for _, column := range columns {
+				if !in.seen[column] {
+					return OptionErrorf("--by %s,%s: no row has the column %q", ByFile, t.o.Within, column)
+				}
+			}
 		}
 		if s.inFiles == nil && in.areSeveral() {
 			s.inFiles = in
@@ -56,16 +63,49 @@ func (t *Tally) compareNamed() error {
 		}
 		return nil
 	}
-	all := make([]int, len(s.inFiles.names))
-	for at := range all {
-		all[at] = at
-	}
-	of := s.inFiles.partSums(0, all)
-	s.BySystem = s.inFiles.diffs(Undefined, func(at int) (a, b *stats.GroupSums, d stats.Difference) {
-		return &of[2*at], &of[2*at+1], stats.ApartShares(&of[2*at], &of[2*at+1])
-	})
+	s.compareEach()
 	s.compareWithin()
+	var notes []string
+	if shifted := t.hints.shifted(columns); len(shifted) > 0 {
+		by := words.Quote(strings.Join(append([]string{ByFile, s.inFiles.column}, shifted[:1]...), ","))
+		notes = append(notes, fmt.Sprintf("the files have another mix of %s, which may be what differs between them: --by %s "+
+			"takes each of these with the same weight in both", strings.Join(shifted, ", "), by))
+	}
+	if len(s.Within) == 0 {
+		notes = append(notes, fmt.Sprintf("no system (by %s) has %d rows in both files: limits on growth are of all rows, "+
+			"whatever their mix; call systems, and their column, alike in both", s.inFiles.column, fewestOf))
+	}
+	if alike := AlikeSystems(s.inFiles.names); alike != "" {
+		notes = append(notes, alike)
+	}
+	if notes != nil {
+		s.warnings = append(s.warnings, FileWarning{Notes: notes})
+	}
 	return nil
+}
+
+// compareEach compares each system's rows without error, and those of systems that one file alone names with what the
+// other one has instead: a system may have got another name.
+func (s *Stats) compareEach() {
+	in := s.inFiles
+	part, last := make([]int, len(in.names)), len(in.names)
+	var alone [2][]string
+	for at, rows := range in.rows {
+		if part[at] = at; rows[0] == 0 || rows[1] == 0 {
+			part[at] = last
+			side := int(indicator(rows[0] == 0))
+			alone[side] = append(alone[side], cmp.Or(in.names[at], Nameless))
+		}
+	}
+	of := in.partSums(0, append(part, last))
+	sums := func(at int) (a, b *stats.GroupSums, d stats.Difference) {
+		return &of[2*at], &of[2*at+1], stats.ApartShares(&of[2*at], &of[2*at+1])
+	}
+	var others []string
+	if slices.Min(part) < last {
+		others = append(others, someOf(alone[1])+" for "+someOf(alone[0]))
+	}
+	s.BySystem = in.diffs(Undefined, sums, others...)
 }
 
 // compareWithin compares two files in each label within the systems that both name, each with the weight that it has in
@@ -221,18 +261,19 @@ func (s *Stats) namedText() []string {
 	if s.inFiles == nil {
 		return nil
 	}
-	text := fmt.Sprintf("in both files: %s (by %s), which count together; --where %[2]s=NAME takes one%s",
-		words.Plural(len(s.BySystem), "system", "systems"), s.inFiles.column, surelyChanged(s.BySystem))
+	shared := 0
+	for _, rows := range s.inFiles.rows {
+		shared += int(indicator(min(rows[0], rows[1]) > 0))
+	}
+	text := fmt.Sprintf("in both files: %s (by %s), which count together; %s takes one%s",
+		words.Plural(shared, "system", "systems"), s.inFiles.column, s.inFiles.where(), surelyChanged(s.BySystem))
 	if alone := s.inFiles.alone(); len(alone) > 0 {
 		text += "; in one file alone: " + someOf(alone)
 	}
-	if len(s.Within) == 0 {
-		text += "; limits on growth are of all rows, whatever their mix"
-	}
-	if len(s.Within) > 0 && len(s.Differences) > 0 && !s.Differences[0].Paired {
-		d := &s.Within[0]
-		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them, without error %s points "+
-			"(p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))
+	if first := s.Differences; len(s.Within) > 0 && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
+		d, too := &s.Within[0], map[bool]string{true: " besides pairs"}[first[0].Paired]
+		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them%s, without error %s points "+
+			"(p %s)", too, (100 * d.Value).Text("%+.1f"), d.P.Text(InP))
 		if len(s.fewInFile) > 0 {
 			text += fmt.Sprintf(", but for those of fewer than %d rows in %s: %s", fewestOf, s.Systems[1].Name,
 				someOf(s.fewInFile))
