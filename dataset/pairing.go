@@ -78,7 +78,7 @@ type Pairs struct {
 	By        []string      // what pairs them: columns or fields; "id" for ids
 	InOrder   int           // pairs of rows that share By with others: the first with the first, and so on
 	FewIDs    bool          // By is not "id" because hardly any id is in both files
-	Mixed     bool          // By is not "id" because many of its pairs would be of other rows
+	Mixed     bool          // By is not "id" because many pairs by given ids would be of other rows
 	Other     int           // pairs of rows on other inputs, as far as the group field says, or of other systems
 	Moved     int           // other pairs of which A has B's text in another row; of pairs by ids alone
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
@@ -166,6 +166,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	pairs := p.pair()
+	pairs.Mixed = pairs.Mixed && p.sides[0].given && p.sides[1].given // else there are none
 	if i := slices.Index(pairs.By, ColumnSystem); i >= 0 {
 		pairs.By[i] = p.column
 	}
@@ -364,6 +365,7 @@ func (p *Pairing) pairRest(pairs *Pairs) {
 				continue
 			}
 			pairs.Of[j], used[same[0]], free[key] = same[0], true, same[1:]
+			pairs.Same[j] = a.text[same[0]] == b.text[j]
 			left[key]--
 			pairs.Both++
 			if !all {

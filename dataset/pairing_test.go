@@ -37,7 +37,10 @@ func rowWith(t *testing.T, id, system, input, response string, more map[string]a
 func rowOf(t *testing.T, of [5]string) *Row {
 	row := rowWith(t, of[0], of[1], of[2], of[3], nil)
 	row.Values[2] = of[4]
-	if of[0] == "" {
+	switch of[0] {
+	case "again":
+		row.given, row.ID = "", row.TextHash()+"#2"
+	case "":
 		row.ID = row.TextHash()
 	}
 	return row
@@ -115,6 +118,10 @@ func TestPairing(t *testing.T) {
 				{"4", "s", "y", "q", "r4"}, {"5", "s", "z", "p", "r5"}, {"6", "s", "z", "q", "r6"}},
 			[]texts{{"1", "s", "x", "p2", "s1"}, {"2", "s", "x", "q2", "s2"}, {"3", "s", "z", "p2", "s5"},
 				{"4", "s", "z", "q2", "s6"}}, []int{0, 1, 4, 5}, "[input system]", nil},
+		"texts of two systems, of which one changed": {
+			[]texts{{"", "s", "x", "p", "r1"}, {"again", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "t", "x", "w", "r3"}},
+			[]texts{{"", "s", "x", "p9", "r9"}, {"", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "t", "x", "w", "r3"}},
+			[]int{0, 1, 2, 3}, "[input system]", nil},
 		"not of more of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}},
 			[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "v", "r6"}}, []int{0, -1, -1},
 			"[input reference system]", nil},
@@ -139,8 +146,14 @@ func TestPairing(t *testing.T) {
 			for _, r := range test.b {
 				p.AddB(rowOf(t, r))
 			}
-			if got := p.Match(); !reflect.DeepEqual(got.Of, test.of) || fmt.Sprint(got.By) != test.by {
+			got := p.Match()
+			if !reflect.DeepEqual(got.Of, test.of) || fmt.Sprint(got.By) != test.by {
 				t.Errorf("%+v, want %v by %s", got, test.of, test.by)
+			}
+			for j, i := range got.Of {
+				if same := i >= 0 && slices.Equal(test.a[i][2:], test.b[j][2:]); got.Same[j] != same {
+					t.Errorf("row %d has the same texts: %v", j, got.Same[j])
+				}
 			}
 		})
 	}
