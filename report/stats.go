@@ -182,6 +182,7 @@ type Tally struct {
 	hints   Hints
 	systems map[string]int
 	at      map[[2]string]int // column by kind and name, of an issue by its id
+	decided bool              // a row has probabilities, of which thresholds make labels
 	inFiles []*inFiles        // by what may name systems in two files
 	// by group and system: of each column the number of rows known, and the sum of their values
 	sums     *sums
@@ -261,6 +262,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
+		t.decided = t.decided || d != nil && len(d.Probabilities) > 0
 		hash := newGroupHash(group)
 		values, err := t.addRow(system, hash, d, t.valuesOf(row))
 		t.countRepeat(system, row)

@@ -208,3 +208,15 @@ func TestGrownOfNamed(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestUnknownThresholds: of two files without records it is said that other thresholds find other errors.
+func TestUnknownThresholds(t *testing.T) {
+	for members, want := range map[string]bool{`"labels":["Vague"]`: false,
+		`"labels":["Vague"],"probabilities":{"Vague":0.9}`: true} {
+		row := []string{line(`"id":"1","diagnosis":{` + members + `}`)}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Thresholds: make([]Thresholds, 2)}, row, row)
+		if got := strings.Contains(fmt.Sprint(s.Warnings()), "not all thresholds are known"); got != want {
+			t.Errorf("%s: %v", members, s.Warnings())
+		}
+	}
+}

@@ -43,6 +43,9 @@ func (t *Tally) compareNamed() error {
 	if len(s.Systems) != 2 || t.o.By != ByFile {
 		return nil
 	}
+	if text := differingThresholds(s.Thresholds); text != "" && t.decided && !isAnyKnown(s.Thresholds) {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{text}})
+	}
 	columns := dataset.SystemColumns
 	for _, in := range t.inFiles {
 		if t.o.Within != "" {
