@@ -96,12 +96,15 @@ func TestListOfTexts(t *testing.T) {
 	}
 }
 
-// TestNoText: what stands for no text is said to be read as one, of fields that a row may lack and before it is tagged.
+// TestNoText: what stands for no text is said to be read as one, of the text under evaluation, and before it is tagged
+// of fields that a row may lack.
 func TestNoText(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"question":"N/A","answer":" N/A ","passage":"p"}`: `in.jsonl: 2 rows have " N/A " or the like in answer, ` +
+		`{"question":"q","answer":" N/A ","passage":"p"}`: `in.jsonl: 2 rows have " N/A " or the like in answer, ` +
 			`which is read as a text (first in line 1): leave it empty where there is none`,
-		`{"question":"N/A","answer":"nano","passage":"-"}`:                      "",
+		`{"question":"nano","answer":"nano","passage":"-"}`: "",
+		`{"question":"nan","answer":"a","passage":"p","diagnosis":{"labels":[]}}`: `in.jsonl: 2 rows have "nan" or the like ` +
+			`in question, which is read as a text (first in line 1): leave it empty where there is none`,
 		`{"question":"q","answer":"-","passage":"p","diagnosis":{"labels":[]}}`: "",
 	} {
 		r := NewReader(strings.NewReader(line+"\n"+line), "in.jsonl", Options{Taxonomy: questions(t), CopiesSaid: true})
@@ -180,6 +183,43 @@ func TestEndingIn(t *testing.T) {
 		"passage type": "", "probability.Not A passage": "", "a passage|b passage": ""} {
 		if got, ok := endingIn("passage", strings.Split(columns, "|"), nil); got != want || ok != (want != "") {
 			t.Errorf("%s: %q", columns, got)
+		}
+	}
+}
+
+// TestSameText: a text of several words that many rows have for different inputs may be the message of a failed call.
+func TestSameText(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		passage string
+		rows    int // of 100
+		want    string
+	}{
+		"a message": {"Error: rate limit", "A passage with several words, numbered %d", 3,
+			`in.jsonl: 3 rows of different inputs have the same question, "Error: rate limit" (as in line 2): leave`},
+		"two rows":   {"Error: rate limit", "A passage with several words, numbered %d", 2, ""},
+		"one input":  {"Error: rate limit", "A passage with several words", 3, ""},
+		"two words":  {"Yes, sir", "A passage with several words, numbered %d", 50, ""},
+		"few of all": {"Error: rate limit", "A passage with several words, numbered %d", 3, ""},
+	} {
+		var lines strings.Builder
+		all := map[bool]int{true: 200, false: 100}[name == "few of all"]
+		for i := range all {
+			text, passage := fmt.Sprint("Which one is ", i), c.passage
+			if strings.Contains(passage, "%") {
+				passage = fmt.Sprintf(passage, i)
+			}
+			if i < c.rows {
+				text = c.text
+			}
+			fmt.Fprintf(&lines, `{"question":%q,"answer":"a","passage":%q}`+"\n", text, passage)
+		}
+		r := NewReader(strings.NewReader(lines.String()), "in.jsonl", Options{Taxonomy: questions(t), CopiesSaid: true})
+		if _, _, err := readErr(r); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(r.Notes(), "|"); !strings.HasPrefix(notes, c.want) || (notes == "") != (c.want == "") {
+			t.Errorf("%s: %s", name, notes)
 		}
 	}
 }

@@ -85,10 +85,10 @@ func (r *Reader) guessMissing(row *Row) {
 // noteOther says where beside a column with the name of the text under evaluation stands one that may hold it as well:
 // in some files the former is the reference.
 func (r *Reader) noteOther(row *Row, taken map[string]bool) {
-	if len(r.fields) == 0 || len(r.opt.Taxonomy.Fields) == 0 || r.fields[0] != r.opt.Taxonomy.Fields[0].Name {
+	f := r.judged()
+	if f == "" {
 		return
 	}
-	f := r.fields[0]
 	if plainName(r.column[f]) != plainName(f) || !taken[r.column[f]] || r.opt.Map[f] != "" {
 		return
 	}
@@ -167,17 +167,21 @@ const (
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
-// and, of those that rows may lack, texts that are none and names of options.
+// of the text under evaluation, and of those that rows may lack, texts that are none, and of the latter names of options.
 func (r *Reader) watchWords(row *Row) {
 	_, tagged := row.Get(ColumnDiagnosis)
 	for i, f := range r.fields {
-		if !r.optional[f] || tagged {
+		judged := f == r.judged()
+		if judged {
+			r.same.add(row, r.placeOf)
+		}
+		if !judged && (!r.optional[f] || tagged) {
 			continue
 		}
 		if slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
 			r.noText[f] = r.noText[f].and(row.Values[i], r.placeOf(row))
 		}
-		if isOption(row.Values[i], row) {
+		if !judged && isOption(row.Values[i], row) {
 			r.options[f] = r.options[f].and(row.Values[i], r.placeOf(row))
 		}
 	}
@@ -239,7 +243,18 @@ func (r *Reader) doubtfulNote() string {
 				words.Plural(of.rows, "row has", "rows have"), of.text, f, of.place, r.opt.mapOption()))
 		}
 	}
+	if same := r.same.note(r.judged(), r.rows); same != "" {
+		notes = append(notes, same)
+	}
 	return strings.Join(notes, "; ")
+}
+
+// judged is the field of the text under evaluation; "" where it is not read.
+func (r *Reader) judged() string {
+	if len(r.fields) == 0 || len(r.opt.Taxonomy.Fields) == 0 || r.fields[0] != r.opt.Taxonomy.Fields[0].Name {
+		return ""
+	}
+	return r.fields[0]
 }
 
 // isWord tells whether a text may be an id or a name. Letters without case are those of languages that may have no

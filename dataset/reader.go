@@ -197,6 +197,7 @@ type Reader struct {
 	shown    map[string]string    // record.shown of the last row
 	oneWord  map[string]string    // a text of the fields that every row needs and of which all texts are one word
 	noText   map[string]someTexts // by field, that are none
+	same     sameTexts
 	options  map[string]someTexts // by field, that are names of options
 	short    int                  // rows whose passage is no longer than their question
 	began    bool
