@@ -120,12 +120,13 @@ type Scores struct {
 	index   *dataset.Index
 	match   *dataset.Match // of the second file
 	filter  dataset.Filter
-	read    int             // rows of the first file, chosen or not
-	columns map[string]bool // those of ScoreOptions.Human that some row has
-	unrated int             // cells of them without a score
-	ratings [][][]float64   // by dimension and row: the scores in them
-	sets    []*scoreSet     // one for each file, or for each mode
-	lift    *Lift           // with ScoreOptions.ByMode
+	read    int                   // rows of the first file, chosen or not
+	columns map[string]bool       // those of ScoreOptions.Human that some row has
+	spans   map[string][2]float64 // the lowest and the highest score in each of them
+	unrated int                   // cells of them without a score
+	ratings [][][]float64         // by dimension and row: the scores in them
+	sets    []*scoreSet           // one for each file, or for each mode
+	lift    *Lift                 // with ScoreOptions.ByMode
 	hints   report.Hints
 }
 
@@ -136,7 +137,7 @@ func NewScores(o ScoreOptions) (*Scores, error) {
 	}
 	o.Human = o.sortHuman()
 	s := &Scores{o: o, index: dataset.NewIndex(), filter: dataset.Filter{Where: o.Where}, columns: map[string]bool{},
-		ratings: make([][][]float64, len(o.Human))}
+		spans: map[string][2]float64{}, ratings: make([][][]float64, len(o.Human))}
 	if o.ByMode {
 		s.lift = NewLift(o.Taxonomy, o.Aggregate)
 	}

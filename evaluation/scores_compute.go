@@ -145,31 +145,6 @@ func (data *scoreData) humanScores(d int, rows []int) []float64 {
 	return out
 }
 
-// describeMisfits says if human scores, or the default limits of overestimation, do not fit the dimension's scale.
-func (data *scoreData) describeMisfits(d int) (lines []string) {
-	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d, data.chosen[d])
-	for _, dimension := range data.o.Taxonomy.Dimensions {
-		if dimension.Key == key {
-			top = len(dimension.Criteria) // they run 1, 2, 3 …
-		}
-	}
-	if len(human) == 0 || data.o.Low != DefaultLow || data.o.High != DefaultHigh {
-		return nil
-	}
-	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
-		id := func(score float64) string {
-			return report.ShortID(data.rows[data.chosen[d][slices.Index(human, score)]].id)
-		}
-		lines = append(lines, fmt.Sprintf("human scores of %s are %g (row %s) to %g (row %s), its scale is 1 to %d: another "+
-			"scale leaves the correlations as they are, a typing error does not; for overestimated set --low and --high", key,
-			least, id(least), most, id(most), top))
-	} else if top != defaultTopScore {
-		lines = append(lines, fmt.Sprintf("the scale of %s is 1 to %d, the limits of overestimated are made for 1 to %d: "+
-			"set --low and --high", key, top, defaultTopScore))
-	}
-	return lines
-}
-
 // fewVaried is the share of rows with one and the same score from which on correlations are said to mean little.
 const fewVaried = 0.95
 

@@ -183,6 +183,11 @@ func (s *Scores) readRatings(h *HumanScores, row *dataset.Row) (ratings []float6
 			return nil, report.OptionErrorf("--human %s: row %s: column %q %w", h.Dimension, row.ID, c, err)
 		case rated:
 			ratings = append(ratings, x)
+			span, there := s.spans[c]
+			if !there {
+				span = [2]float64{x, x}
+			}
+			s.spans[c] = [2]float64{min(span[0], x), max(span[1], x)}
 		default:
 			s.unrated++
 		}
