@@ -1,7 +1,9 @@
 package refine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -111,9 +114,19 @@ func (w *Workspace) eachLatest(files []string, f func(file string, row *dataset.
 	return nil
 }
 
-// eachRow is EachRow of rows with the fields of a taxonomy; for nil of any JSON objects. It ends with ctx.
-func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error) (err error) {
-	r, err := dataset.Open(path, dataset.Options{Taxonomy: t})
+// eachRow is EachRow of rows with the fields of a taxonomy, each in a column of its name; for nil of any JSON objects. A
+// file is read by the record of the run that made it; one without a record by that of the first of others that has one.
+// It ends with ctx.
+func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error,
+	others ...string) (err error) {
+	o := dataset.Options{Taxonomy: t}
+	for _, file := range append([]string{path}, others...) {
+		var reading runrecord.Reading
+		if made := runrecord.ReadOptions(file, &reading); made != nil && o.Recorded == nil {
+			o.Recorded, o.RecordedID = made.ReadFrom(&reading)
+		}
+	}
+	r, err := dataset.Open(path, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -122,9 +135,24 @@ func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dat
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return dataset.Each(ctx, r.Read, nil, func(row *dataset.Row) error {
-		if err := f(row); err != nil {
+		if err := cmp.Or(setFields(row, t), f(row)); err != nil {
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
 		return nil
 	})
+}
+
+// setFields puts the row's texts where its fields are looked for by name, as trainers do.
+func setFields(row *dataset.Row, t *taxonomy.Taxonomy) (err error) {
+	if t == nil {
+		return nil
+	}
+	for i, field := range t.FieldNames() {
+		raw, there := row.Get(field)
+		text, want := "", row.Values[i]
+		if (there || want != "") && (json.Unmarshal(raw, &text) != nil || text != want) {
+			err = errors.Join(err, row.Set(field, want))
+		}
+	}
+	return err
 }

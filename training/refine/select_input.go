@@ -56,7 +56,8 @@ func (s *choice) keepOnly(ctx context.Context, in *selection.Input) error {
 		return nil
 	}
 	picked := map[string]bool{}
-	err := eachRow(ctx, s.o.Only, s.w.Taxonomy, func(row *dataset.Row) error { picked[row.ID] = true; return nil })
+	take := func(row *dataset.Row) error { picked[row.ID] = true; return nil }
+	err := eachRow(ctx, s.o.Only, s.w.Taxonomy, take, s.tagged) // rows of the tagged file have its columns
 	if err != nil {
 		return err
 	}
