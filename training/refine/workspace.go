@@ -224,11 +224,12 @@ func (w *Workspace) TaggedPath(iteration int) string {
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.
 func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
-	raw, ok := row.Get(ColumnProvenance)
-	if !ok || string(raw) == "null" {
+	object, err := row.Object(ColumnProvenance)
+	if err == nil && object == nil {
 		return Provenance{Kind: KindStart}, nil
 	}
-	if err = json.Unmarshal(raw, &p); err != nil || p.Kind == "" {
+	if json.Unmarshal(object, &p) != nil || p.Kind == "" {
+		raw, _ := row.Get(ColumnProvenance)
 		return p, fmt.Errorf("row %s: the column %q holds %.60s, where {\"kind\": …} is expected", row.ID,
 			ColumnProvenance, raw)
 	}
