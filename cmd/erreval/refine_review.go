@@ -28,12 +28,14 @@ On a machine without a browser, through a tunnel made with: ssh -L 8123:127.0.0.
 
 Then: erreval refine merge work
 
-What reviewers of a merged batch differ on, with what each of them said, to be decided; the end merges it:
+What reviewers of a merged batch differ on, with what each of them said, to be decided, and what you decided of it, to
+be corrected; the end merges it:
    erreval refine review work --conflicts`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "reviewer",
 				Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
-			&cli.BoolFlag{Name: "conflicts", Usage: "only the rows of a merged batch on which reviewers differ; you decide"},
+			&cli.BoolFlag{Name: "conflicts", Usage: "only the rows of a merged batch on which reviewers differ; you decide, or " +
+				"correct what you decided"},
 			&cli.IntFlag{Name: "port", Usage: "`N` of the page's address (default: any that is free)"},
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, and open no browser"}},
 		Action: func(ctx *cli.Context) error { return runRefineReview(ctx, e) },

@@ -63,21 +63,18 @@ func (w *Workspace) reviewConfig() (review.Config, error) {
 }
 
 // Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not
-// merged; with conflicts only what its reviewers differ on, to be decided, for "" of the first batch that has such
-// rows. It is an error if there is no such row, or if nobody named a batch and none has items left. The other errors
-// are those of OpenBatch, and an *OptionError for wrong settings or a reviewer without a usable name.
-func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review, error) {
+// merged; with conflicts only what its reviewers differ on, to be decided, and what the reviewer decided, to be
+// corrected, for "" of the first batch with rows to be decided, else of the last that is merged. It is an error if
+// there is no such row, or if nobody named a batch and none has items left. The other errors are those of OpenBatch,
+// and an *OptionError for wrong settings or a reviewer without a usable name.
+func (w *Workspace) Review(name, reviewer string, conflicts bool) (r *page.Review, err error) {
 	if err := review.CheckReviewer(reviewer); err != nil {
 		return nil, optionErrorf("--reviewer: %w", err)
 	}
 	asked := name
 	if conflicts && name == "" {
-		s := &Status{}
-		if err := w.lookAtBatches(s); err != nil {
+		if name, err = w.batchToDecide(); err != nil {
 			return nil, err
-		}
-		if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {
-			name = s.Batches[at].ID
 		}
 	}
 	f, err := w.OpenBatch(name)
@@ -88,7 +85,7 @@ func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review,
 	if err != nil {
 		return nil, err
 	}
-	r := &page.Review{Batch: f, Reviewer: reviewer, Next: "erreval refine merge " + words.Quote(w.Dir),
+	r = &page.Review{Batch: f, Reviewer: reviewer, Next: "erreval refine merge " + words.Quote(w.Dir),
 		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}
 	if name != "" || conflicts {
 		r.Next += " --batch " + f.ID
@@ -107,15 +104,44 @@ func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review,
 	earlier.Open += len(earlier.Conflicts)
 	switch {
 	case err != nil:
-	case conflicts && len(earlier.Conflicts) == 0:
-		err = fmt.Errorf("%s has no row that waits for a decision between reviewers", cmp.Or(asked, w.Dir))
 	case conflicts:
-		r.Batch = f.Differing(earlier)
+		err = w.toDecide(r, earlier, cmp.Or(asked, w.Dir))
 	case name == "" && earlier.Number > 0 && earlier.Open == 0:
 		err = fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\n"+
 			"to go through %s all the same, name it: erreval refine review %[1]s %[2]s", words.Quote(w.Dir), f.ID)
 	}
 	return r, err
+}
+
+// toDecide has a review show what reviewers differ on, and what the one of the review decided.
+func (w *Workspace) toDecide(r *page.Review, earlier *review.Earlier, of string) error {
+	mine, decisions, others := r.Batch.DecidedBy(earlier, r.Reviewer)
+	earlier.Conflicts, r.Merged = append(earlier.Conflicts, mine...), decisions
+	id := r.Batch.ID
+	if r.Batch = r.Batch.Differing(earlier); len(earlier.Conflicts) > 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s has no row that waits for a decision between reviewers", of)
+	for _, name := range others {
+		err = fmt.Errorf("%w; what %s decided of %s is corrected with: %s --reviewer %[2]s", err, words.Quote(name), id,
+			w.deciding(id, 0).Page)
+	}
+	return err
+}
+
+// batchToDecide is the first batch with rows that wait for a decision, else the last one that is merged; "" is none.
+func (w *Workspace) batchToDecide() (name string, err error) {
+	s := &Status{}
+	err = w.lookAtBatches(s)
+	for _, b := range s.Batches {
+		if b.Conflicts > 0 {
+			return b.ID, err
+		}
+		if b.Merged {
+			name = b.ID
+		}
+	}
+	return name, err
 }
 
 // AllFormats stands for every format of exchange.Formats.

@@ -39,6 +39,7 @@ type Merged struct {
 
 	labels         string // in words
 	report         string // the command that shows all of it
+	page           string // the command with which decisions are corrected
 	chosen, random review.Hits
 	again          bool // Agreement is that of the merge before
 }
@@ -78,7 +79,8 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	if len(faults) > 0 {
 		return nil, m.reject(faults)
 	}
-	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier), report: "erreval refine report " + words.Quote(w.Dir)}
+	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier), report: "erreval refine report " + words.Quote(w.Dir),
+		page: w.deciding(m.f.ID, 0).Page}
 	labels := map[string][]string{}
 	for _, d := range m.out.Decisions {
 		labels[d.Item.TextSHA256] = d.Labels
@@ -327,8 +329,8 @@ func (m *Merged) addLeft(out *report.Lines) {
 			words.Plural(m.Late, "row in conflict was", "rows in conflict were"))
 	}
 	if m.Later > 0 {
-		out.Add("left out", "what was said later of %s that somebody decided: whoever did corrects it on the review page, "+
-			"or a mark does", words.Plural(m.Later, "row", "rows"))
+		out.Add("left out", "what was said later of %s that somebody decided: whoever did corrects it with %s, "+
+			"or a mark does", words.Plural(m.Later, "row", "rows"), m.page)
 	}
 	if n := len(m.Dropped); n > 0 {
 		out.Add("left out", "%d that %s skipped", n, strings.Join(m.droppers(), " and "))

@@ -121,18 +121,28 @@ func eachAnswer(data []byte, file string, t *taxonomy.Taxonomy, f func(Answer)) 
 	})
 }
 
-// Answers reads answers/*.jsonl of the batch and of its conflicts: what was answered on the review page. None is no
-// error.
+// Answers reads answers/*.jsonl of the batch and of its conflicts: what was answered on the review page. Of what
+// somebody decided twice the later one is given. None is no error.
 func (f *Frozen) Answers() ([]Answer, error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
 		return nil, err
 	}
 	all, err := f.answersIn(f.Dir)
+	at := map[answerKey]int{} // of decisions in all
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), ConflictsStem) {
-			answers, readErr := f.answersIn(filepath.Join(f.Dir, e.Name()))
-			all, err = append(all, answers...), errors.Join(err, readErr)
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), ConflictsStem) {
+			continue
+		}
+		answers, readErr := f.answersIn(filepath.Join(f.Dir, e.Name()))
+		err = errors.Join(err, readErr)
+		for _, a := range answers {
+			if i, again := at[keyOf(&a)]; !again {
+				at[keyOf(&a)] = len(all)
+				all = append(all, a)
+			} else if !all[i].Time.After(a.Time) {
+				all[i] = a
+			}
 		}
 	}
 	return all, err
@@ -204,7 +214,7 @@ func (f *Frozen) Unmerged(e *Earlier) map[string]int {
 	for k, a := range last {
 		decision := stored[answerKey{k.item, k.reviewer, true}] // a correction of it
 		used := func(old *Answer) bool { return old != nil && old.same(a) }
-		if !k.resolves && !used(stored[k]) && !used(decision) {
+		if (!k.resolves || decision != nil) && !used(stored[k]) && !used(decision) {
 			n[k.reviewer]++
 		}
 	}

@@ -79,6 +79,9 @@ func said(itemID string, answers []Answer) string {
 			continue
 		}
 		line := a.Reviewer + ": " + a.says()
+		if a.Resolves {
+			line = a.Reviewer + " decided: " + a.says()
+		}
 		if a.Notes != "" {
 			line += " (" + a.Notes + ")"
 		}

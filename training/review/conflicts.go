@@ -44,6 +44,27 @@ func (g *gathered) countSettled(out *Outcome) {
 	}
 }
 
+// DecidedBy are the items on which reviewers differed and that one person decided, with what the others answered, and
+// the decisions. others are those who decided the rest.
+func (f *Frozen) DecidedBy(e *Earlier, name string) (items []Conflict, decisions []Answer, others []string) {
+	byItem := (&gathered{f: f, answers: e.stored()}).byItem()
+	for i := range f.All {
+		answers := byItem[f.All[i].ItemID]
+		for _, a := range answers {
+			switch {
+			case !a.Resolves:
+			case a.Reviewer == name:
+				items = append(items, conflict(&f.All[i], decided(answers, false)))
+				decisions = append(decisions, a)
+			default:
+				others = append(others, a.Reviewer)
+			}
+		}
+	}
+	slices.Sort(others)
+	return items, decisions, slices.Compact(others)
+}
+
 func conflict(it *Item, voices []Answer) Conflict {
 	c := Conflict{ItemID: it.ItemID, Answers: map[string][]string{}}
 	for _, a := range voices {

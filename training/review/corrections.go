@@ -2,8 +2,12 @@ package review
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // recall adds what earlier merges used, unless it is given anew. A file takes no word back by which a row was merged:
@@ -19,8 +23,8 @@ func (g *gathered) recall() {
 			g.corrected[a.ItemID] = true
 		default:
 			g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s by the same reviewer; take that merge "+
-				"back with refine undo and merge all files at once, or correct it on the review page", a.Reviewer, a.says(),
-				says(labels))
+				"back with refine undo and merge all files at once, or correct it on the page of: %s", a.Reviewer, a.says(),
+				says(labels), g.f.pageOf(a))
 		}
 	}
 	for k, a := range g.stored {
@@ -32,6 +36,16 @@ func (g *gathered) recall() {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell),
 			cmp.Compare(a.ItemID, b.ItemID))
 	})
+}
+
+// pageOf is the command that opens the page on which an answer is corrected.
+func (f *Frozen) pageOf(a *Answer) string {
+	line := fmt.Sprintf("erreval refine review %s %s --reviewer %s", words.Quote(filepath.Dir(filepath.Dir(f.Dir))), f.ID,
+		words.Quote(a.Reviewer))
+	if a.Resolves {
+		line += " --conflicts"
+	}
+	return line
 }
 
 // takeCorrections takes what somebody who decided between reviewers said later on the page for the decision, and not

@@ -342,7 +342,7 @@ function begin(data) {
   $('other-actions').hidden = false;
   const wanted = batch.items.findIndex((it) => it.id === asked.get('item'));
   const first = wanted < 0 ? batch.items.findIndex(isOpen) : wanted;
-  goTo(first < 0 ? batch.items.length : first);
+  goTo(first >= 0 ? first : batch.merges ? 0 : batch.items.length); // decisions are opened again to be corrected
 }
 
 ask('/batch').then(begin).catch((problem) => warn(problem.message));
