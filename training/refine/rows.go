@@ -114,9 +114,9 @@ func (w *Workspace) eachLatest(files []string, f func(file string, row *dataset.
 	return nil
 }
 
-// eachRow is EachRow of rows with the fields of a taxonomy, each in a column of its name; for nil of any JSON objects. A
-// file is read by the record of the run that made it; one without a record by that of the first of others that has one.
-// It ends with ctx.
+// eachRow is EachRow of rows with the fields of a taxonomy, each in a column of its name; for nil of any JSON objects.
+// A file is read by the record of the run that made it; one without a record by that of the first of others that has
+// one. It ends with ctx.
 func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error,
 	others ...string) (err error) {
 	o := dataset.Options{Taxonomy: t}
