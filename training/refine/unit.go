@@ -180,8 +180,8 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 			}
 			out = append(out, below...)
 		default:
-			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, "+
-				"or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), words.Quote(w.Dir))
+			return nil, fmt.Errorf("%s is there already: another process was faster; run the line again, which goes on "+
+				"from there (where it stands says: erreval refine status %s)", w.Path(path), words.Quote(w.Dir))
 		}
 	}
 	return out, err

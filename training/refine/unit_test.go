@@ -116,7 +116,8 @@ func TestUnit(t *testing.T) {
 		t.Errorf("made %q, want %q", log[2].Made, want)
 	}
 	u = put(t, w, "again", "train/B001.jsonl", "3\n")
-	if err := u.Commit(""); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := u.Commit(""); err == nil || !strings.Contains(err.Error(), "is there already") ||
+		!strings.Contains(err.Error(), "run the line again") || strings.Contains(err.Error(), "undo") {
 		t.Errorf("a file that is there: %v", err)
 	}
 	if err := u.Discard(); err != nil {
