@@ -203,7 +203,7 @@ func (r *reader) compare(rec *record) error {
 	}
 	for k, name := range r.l.shown {
 		if text, ok := rec.values[k]; ok && plain(text) != plain(r.f.Values[i][k]) {
-			return &columnError{name, r.changed(name)}
+			return &columnError{name, r.changed(name, rec.hash != r.f.All[i].TextSHA256)}
 		}
 	}
 	switch {
@@ -216,10 +216,14 @@ func (r *reader) compare(rec *record) error {
 	return nil
 }
 
-func (r *reader) changed(field string) error {
+// changed says what may have changed a text; other tells that the file may be of other rows.
+func (r *reader) changed(field string, other bool) error {
 	hint := ""
+	if other {
+		hint = fmt.Sprintf("; or the file is of another draw of %s, as before an undo: export the batch again", r.f.ID)
+	}
 	if r.cells {
-		hint = "; a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"
+		hint += "; a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"
 	}
 	return fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes%s",
 		field, hint)
