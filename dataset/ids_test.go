@@ -60,6 +60,7 @@ func TestIDColumns(t *testing.T) {
 	}{
 		"one":        {Options{ID: []string{"s"}}, []string{"a|b", "a", made, "b", made + "#2"}},
 		"two":        {Options{ID: []string{"p", "s"}}, []string{`1|a\|b`, "1|a", made, `1\|a|b`, `1\\|`}},
+		"other case": {Options{ID: []string{"P", "S"}}, []string{`1|a\|b`, "1|a", made, `1\|a|b`, `1\\|`}},
 		"none":       {Options{ID: []string{NoID}}, []string{made, made + "#2", made + "#3", made + "#4", made + "#5"}},
 		"recorded":   {Options{RecordedID: []string{"s"}}, []string{"a|b", "a", made, "b", made + "#2"}},
 		"lost":       {Options{RecordedID: []string{"z"}}, []string{"x", "x#2", made, "x#3", "y"}},
@@ -81,9 +82,9 @@ func TestIDColumns(t *testing.T) {
 			t.Errorf("%s: %s", column, said)
 		}
 	}
-	r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{"P"}})
+	r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{"PS"}})
 	_, err := r.Read()
-	want := `in.jsonl: no column "P" for the id; the columns are id, p, s, question, answer, passage; name the one that ` +
+	want := `in.jsonl: no column "PS" for the id; the columns are id, p, s, question, answer, passage; name the one that ` +
 		`holds it with --id COLUMN, or give --id none`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)

@@ -61,7 +61,7 @@ func (r *Reader) findIDColumns(first *Row) error {
 		_, there := first.Get(column)
 		return !there
 	}
-	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
+	switch given, recorded := spelledIn(first, r.opt.ID), r.opt.RecordedID; {
 	case given == nil && (IsNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
 		r.id, r.recordedID = recorded, recorded
 	case given == nil && lacks(ColumnID):
@@ -80,6 +80,20 @@ func (r *Reader) findIDColumns(first *Row) error {
 		r.id = nil
 	}
 	return nil
+}
+
+// spelledIn are columns as a row has them, where they differ in case alone.
+func spelledIn(row *Row, columns []string) []string {
+	columns = slices.Clone(columns)
+	for i, name := range columns {
+		if _, there := row.Get(name); there {
+			continue
+		}
+		if k := slices.IndexFunc(row.Columns(), func(c string) bool { return strings.EqualFold(c, name) }); k >= 0 {
+			columns[i] = row.Columns()[k]
+		}
+	}
+	return columns
 }
 
 // isAhead tells whether one of the next rows has all of some columns.

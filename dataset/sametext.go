@@ -57,6 +57,6 @@ func (s *sameTexts) note(field string, rows int) string {
 	if s.most.rows < leastSame || float64(s.most.rows) < leastSameShare*float64(rows) {
 		return ""
 	}
-	return fmt.Sprintf("%d rows of different inputs have the same %s, %.60q (as in %s): leave it empty where that is none, "+
-		"as after a call that failed", s.most.rows, field, words.Printable(s.most.text), s.most.place)
+	return fmt.Sprintf("%d rows of different inputs have the same %s, %.60q (as in %s): leave it empty if it says "+
+		"that a call failed", s.most.rows, field, words.Printable(s.most.text), s.most.place)
 }

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -199,6 +197,9 @@ func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) er
 		}
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
+	case other > 0 && j.systems[id].IsOther(row.SystemName()):
+		return fmt.Errorf("the id %q is that of %s:%d too, of another system: tell them apart with --id %s,%s", id, row.Source,
+			other, dataset.ColumnID, row.SystemName().Column())
 	case other > 0:
 		form = cmp.Or(form, "write what several people say of a row into several columns")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+
@@ -345,68 +346,4 @@ func (j *Joined) clear(row *dataset.Row) (err error) {
 		}
 	}
 	return err
-}
-
-// textID is an id that is made of a row's texts, or one of a pair with such.
-var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
-
-// shownAlone is how many ids of rows without a partner are named.
-const shownAlone = 3
-
-// Changed counts the rows of the file of whose ids there are other texts or systems alone.
-func (j *Joined) Changed() (n int) {
-	if j != nil {
-		for id := range j.changed {
-			if !j.found[id] {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// Check says which rows of the file have no partner, or that none has one, once all rows were read.
-func (j *Joined) Check(p *Process) error {
-	if !j.ended {
-		return nil
-	}
-	if len(j.found) == 0 && (j.others > 0 || j.other != "") {
-		what := "name other systems in their column system or model than it does: write them alike, or leave that column " +
-			"out of one of the files"
-		if j.other != "" {
-			what = fmt.Sprintf("have other texts than its column %q: are the ids numbers of lines? Name other columns with "+
-				"--id COLUMN[,COLUMN]", j.other)
-		}
-		return fmt.Errorf("%s: rows with its ids %s", j.File, what)
-	}
-	if len(j.found) == 0 {
-		hint := ""
-		if textID.MatchString(j.asked) {
-			hint = "; those of the rows are made of texts: make their file again with --id COLUMN, if there is one"
-		}
-		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
-			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.ids[0]), words.Printable(j.asked), hint)
-	}
-	if j.spread != "" {
-		return fmt.Errorf("%s: its id %s is that of several rows with different texts, and what it says may be of one: name "+
-			"columns of both files that tell them apart with --id COLUMN,COLUMN; or if it is of one system, give its rows "+
-			"alone: erreval show FILE --where COLUMN=NAME -o ONE", j.File, words.Printable(j.spread))
-	}
-	if j.again != "" {
-		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+
-			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id "+
-			"COLUMN,COLUMN", j.File,
-			words.Printable(j.again))})
-	}
-	alone := j.alone()
-	if len(alone) == 0 {
-		return nil
-	}
-	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
-		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
-	if n := j.Changed(); n > 0 {
-		note += fmt.Sprintf("; %s another text or system there", words.Plural(n, "id has", "ids have"))
-	}
-	p.Note([]string{note})
-	return nil
 }

@@ -176,8 +176,11 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 	}
 	key := [3]string{id, d.name, who}
 	if line := r.lines[key]; line > 0 {
-		return fmt.Errorf("%s rated %q in %s in line %d already: leave one of the two out", words.Printable(who), id,
-			d.name, line)
+		how := "leave one of the two out"
+		if system := row.SystemName(); j.systems[id].IsOther(system) {
+			how = fmt.Sprintf("these are of two systems: tell them apart with --id %s,%s", dataset.ColumnID, system.Column())
+		}
+		return fmt.Errorf("%s rated %q in %s in line %d already: %s", words.Printable(who), id, d.name, line, how)
 	}
 	r.raters[who], r.lines[key] = true, row.Line
 	raw, ok := row.Get(column)
