@@ -81,8 +81,8 @@ func (s *server) end() (rest string, err error) {
 }
 
 // cmdServing runs "serving [token=FILE] 'PATH [IN] OUT'… -- args…": it starts "erreval serve args…", sends the file IN
-// to each path, or GETs it, keeps each reply in OUT, and ends the server, which must end well. What the server printed
-// is in out.txt and err.txt, and the status of each reply in out.txt too.
+// to each path, or GETs it, keeps each reply in OUT, and ends the server, which must end well. "cp FROM TO" copies a
+// file meanwhile. What the server printed is in out.txt and err.txt, and the status of each reply in out.txt too.
 func cmdServing(ts *testscript.TestScript, neg bool, args []string) {
 	at := slices.Index(args, "--")
 	if neg || at < 0 {
@@ -109,6 +109,10 @@ func cmdServing(ts *testscript.TestScript, neg bool, args []string) {
 	defer func() { _ = cmd.Process.Kill() }() // where the script failed
 	out := s.address + "\n"
 	for _, a := range asked {
+		if list := strings.Fields(a); list[0] == "cp" {
+			ts.Check(os.WriteFile(ts.MkAbs(list[2]), []byte(ts.ReadFile(list[1])), 0o666))
+			continue
+		}
 		status, err := s.keep(strings.Fields(a), ts.MkAbs)
 		ts.Check(err)
 		out += fmt.Sprintf("%s: %d\n", a, status)

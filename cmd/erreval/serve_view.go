@@ -35,9 +35,10 @@ func (o *serveOptions) openView(e *env, so *service.Options) (closeAll func() er
 	if err != nil {
 		return nil, err
 	}
-	var source view.Source = shown{v.index, v.catalog}
+	s := shown{v.index, v.catalog, e, &sync.Mutex{}}
+	var source view.Source = s
 	closeAll = v.index.Close
-	if m := newMarker(o.Context.Context, shown{v.index, v.catalog}); m != nil {
+	if m := newMarker(o.Context.Context, s); m != nil {
 		source, closeAll = m, m.Close
 		e.Say("rows that you mark on the page are kept beside their file, as in %s", words.Printable(m.path(0)))
 	}
@@ -53,9 +54,33 @@ func (o *serveOptions) openView(e *env, so *service.Options) (closeAll func() er
 type shown struct {
 	*view.Index
 	catalog *view.Catalog
+	e       *env
+	saying  *sync.Mutex
 }
 
-func (s shown) Catalog() *view.Catalog { return s.catalog }
+// Catalog says, besides, which files changed since: what is shown of them is old.
+func (s shown) Catalog() *view.Catalog {
+	c := *s.catalog
+	c.Notes = slices.Clone(c.Notes)
+	for run := range c.Runs {
+		if err := s.checkUnchanged(run); err != nil {
+			c.Notes = slices.Insert(c.Notes, 0, err.Error())
+		}
+	}
+	return &c
+}
+
+// checkUnchanged is an error, said once on standard error too, where a run's file changed since it was opened.
+func (s shown) checkUnchanged(run int) error {
+	if !s.IsChanged(run) {
+		return nil
+	}
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	err := fmt.Errorf("%s changed since it was opened: start erreval serve again to see it", s.Files()[run].Path)
+	s.e.Note([]string{err.Error()})
+	return err
+}
 
 // viewHandler is the page, its files, and what it asks.
 func viewHandler(source view.Source) http.Handler {
@@ -159,7 +184,11 @@ func (m *marker) Marked(ctx context.Context, q view.MarkedQuery) (*view.Marked, 
 
 // markOf gives a row and its mark.
 func (m *marker) markOf(ctx context.Context, n int) (*view.Marked, *dataset.Row, error) {
-	marks, row, err := m.open(ctx, n)
+	row, file, err := m.read(ctx, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, err := m.open(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,7 +201,14 @@ func (m *marker) markOf(ctx context.Context, n int) (*view.Marked, *dataset.Row,
 
 // Mark implements view.Marker.
 func (m *marker) Mark(ctx context.Context, q view.MarkQuery) (*view.Marked, error) {
-	marks, row, err := m.open(ctx, q.N)
+	row, file, err := m.read(ctx, q.N)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkUnchanged(file); err != nil {
+		return nil, &view.QueryError{Err: err}
+	}
+	marks, err := m.open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -207,22 +243,18 @@ func (m *marker) read(ctx context.Context, n int) (row *dataset.Row, file int, e
 	return row, detail.Row.Run, nil
 }
 
-// open reads a row, and opens the marks of its file.
-func (m *marker) open(ctx context.Context, n int) (*review.Marks, *dataset.Row, error) {
-	row, file, err := m.read(ctx, n)
-	if err != nil {
-		return nil, nil, err
-	}
+// open opens the marks of a file.
+func (m *marker) open(file int) (*review.Marks, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.files[file] == nil {
 		marks, err := review.OpenMarks(m.path(file), review.Account(), m.task)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		m.files[file] = marks
 	}
-	return m.files[file], row, nil
+	return m.files[file], nil
 }
 
 // Close ends the use of the files of marks, and of the rows.

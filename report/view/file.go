@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	fileFormat    = 7 // of what stands in a file
+	fileFormat    = 8 // of what stands in a file
 	fileSuffix    = ".view"
 	partialSuffix = ".partial"
 	defaultSize   = 8 << 30

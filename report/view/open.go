@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/taxonomy"
@@ -37,6 +39,8 @@ type File struct {
 	Taxonomy string            `json:"taxonomy,omitempty"` // name@version that its record names, or ""
 	Columns  map[string]string `json:"columns,omitempty"`  // as of Run
 	Rejected int               `json:"rejected,omitempty"` // lines of it that are no rows
+	Size     int64             `json:"size"`               // when it was read, as is Time
+	Time     time.Time         `json:"time"`
 }
 
 // Index is a Source over files. It may be used concurrently.
@@ -117,6 +121,13 @@ func (x *Index) WhyNotOffered(column string) string { return x.meta.NotOffered[c
 
 // Files are those of the runs, in their order.
 func (x *Index) Files() []File { return slices.Clone(x.meta.Files) }
+
+// IsChanged tells whether a run's file has another size or time than when it was read.
+func (x *Index) IsChanged(run int) bool {
+	f := &x.meta.Files[run]
+	info, err := os.Stat(f.Path)
+	return err != nil || info.Size() != f.Size || !info.ModTime().Equal(f.Time)
+}
 
 // Taxonomy is that by which the rows were read, or nil.
 func (x *Index) Taxonomy() *taxonomy.Taxonomy { return x.task }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -253,6 +254,9 @@ func (s *source) describe(o *Options) (Run, File) {
 	file := File{Name: s.name, Path: s.path, Columns: s.columns}
 	if abs, err := filepath.Abs(s.path); err == nil {
 		file.Path = abs
+	}
+	if info, err := os.Stat(s.path); err == nil {
+		file.Size, file.Time = info.Size(), info.ModTime()
 	}
 	if s.isZIP {
 		for _, f := range []Fact{{"Made by", "CLEAR"}, {"Run name", s.about.Name}, {"Generator", s.about.Generator},
