@@ -56,8 +56,6 @@ func reportCommand(e *env) *cli.Command {
 		Flags: append([]cli.Flag{outFlag(),
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the report: html, markdown or json (default: what the name of " +
 				"OUT says)"},
-			&cli.StringFlag{Name: "by", Usage: "`COLUMN` that tells systems apart, or file (default: system, else one called " +
-				"model, generator or the like)"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
 		}, append(viewFlags(), overwriteFlag())...),
 		Action: withArgs(1, -1, "files of rows, or folders of them",
@@ -68,6 +66,8 @@ func reportCommand(e *env) *cli.Command {
 // viewFlags say how files become what is seen of them.
 func viewFlags() []cli.Flag {
 	return []cli.Flag{mapFlag(), idFlag(), recordedTaxonomyFlag("IN"),
+		&cli.StringFlag{Name: "by", Usage: "`COLUMN` that tells systems apart, or file (default: system, else one called " +
+			"model, generator or the like)"},
 		&cli.StringSliceFlag{Name: "human", Usage: "columns with people's scores, `DIMENSION=COLUMN[,COLUMN]`, or with their " +
 			"verdicts on pairs, COLUMN[,COLUMN]; may be repeated"},
 		humanFileFlag(),
