@@ -168,6 +168,8 @@ func faults(t *testing.T) []fault {
 		{"empty.xlsx", nil, 0, 0, `empty.xlsx: the file is empty; a xlsx file is not`},
 		{"cut.xlsx", cut(workbookOf(t, nil)), 0, 0,
 			`cut.xlsx: not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again`},
+		{"~$cut.xlsx", []byte("\x05Oke"), 0, 0,
+			`~$cut.xlsx: the file with which Excel locks a workbook while it is open: leave it out, or close Excel`},
 		{"encrypted.xlsx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..."), 0, 0,
 			`encrypted.xlsx: the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password`},
 		{"csv.xlsx", []byte(head), 0, 0, `csv.xlsx: not a workbook, or cut`},

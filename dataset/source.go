@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/textfile"
@@ -19,6 +21,9 @@ import (
 // temporary file first. Closing the Reader leaves r open.
 func NewSource(r io.Reader, file string, o Options) (*Reader, error) {
 	in, err := newRecords(r, &o)
+	if err != nil && strings.HasPrefix(filepath.Base(file), "~$") {
+		err = errors.New("the file with which Excel locks a workbook while it is open: leave it out, or close Excel")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -92,7 +92,8 @@ func mayHoldRows(name string) bool {
 		}
 	}
 	_, known := dataset.FormatOf(name)
-	return !strings.HasPrefix(name, ".") && (known || strings.EqualFold(filepath.Ext(name), ".zip"))
+	hidden := strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$") // the latter locks an open workbook
+	return !hidden && (known || strings.EqualFold(filepath.Ext(name), ".zip"))
 }
 
 // nameInputs names each by its file, with as much of its folder as tells it from the others.
