@@ -337,6 +337,17 @@ func (r *Row) Find(name string) (json.RawMessage, bool) {
 	return raw, ok && len(parts) > 1
 }
 
+// FindAnyCase is Find, and without such a column gives the only one whose name differs from this in case alone.
+func (r *Row) FindAnyCase(name string) (json.RawMessage, bool) {
+	raw, ok := r.Find(name)
+	isMeant := func(c column) bool { return strings.EqualFold(strings.TrimSpace(c.name), name) }
+	i := slices.IndexFunc(r.columns, isMeant)
+	if ok || i < 0 || slices.ContainsFunc(r.columns[i+1:], isMeant) {
+		return raw, ok
+	}
+	return r.columns[i].value, true
+}
+
 // child is the value of a key in an object, or of a place in a list.
 func child(raw json.RawMessage, part string) (json.RawMessage, bool) {
 	var object map[string]json.RawMessage

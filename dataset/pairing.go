@@ -146,7 +146,7 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	}
 	s.groups = append(s.groups, group)
 	system := SystemName{column: p.System}
-	raw, named := row.Find(p.System)
+	raw, named := row.FindAnyCase(p.System)
 	if system.name = NameIn(raw); !named {
 		system = row.SystemName()
 	}

@@ -127,21 +127,24 @@ func (r *Row) columnList() string {
 // NoLabel stands in a cell for "nothing is wrong" where the taxonomy has no label for it.
 const NoLabel = "(none)"
 
-// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by semicolons, or
-// NoLabel. It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is an error, since
-// unknown is not the same as none.
-func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
-	raw, ok := r.Get(ColumnLabels)
+// Labels is LabelsIn the gold column "labels".
+func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) { return r.LabelsIn(ColumnLabels, t) }
+
+// LabelsIn reads a gold column, as FindAnyCase does: a list of names or codes, or one text that joins them by
+// semicolons, or NoLabel. It gives the taxonomy's names, in its order. An absent or null column, and an empty text, is
+// an error, since unknown is not the same as none.
+func (r *Row) LabelsIn(column string, t *taxonomy.Taxonomy) ([]string, error) {
+	raw, ok := r.FindAnyCase(column)
 	if !ok || isNull(raw) {
-		return nil, fmt.Errorf("row %s: no column %q with gold labels; %s", r.ID, ColumnLabels, r.columnList())
+		return nil, fmt.Errorf("row %s: no column %q with gold labels; %s", r.ID, column, r.columnList())
 	}
 	given, err := labelList(raw)
 	if err != nil {
-		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, column, err)
 	}
 	var text string
 	if t.NoErrorIndex() < 0 && json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("row %s: column %q is empty; write %q for a row in which nothing is wrong", r.ID, ColumnLabels,
+		return nil, fmt.Errorf("row %s: column %q is empty; write %q for a row in which nothing is wrong", r.ID, column,
 			NoLabel)
 	}
 	if t.NoErrorIndex() < 0 && len(given) == 1 && strings.TrimSpace(given[0]) == NoLabel {
@@ -155,7 +158,7 @@ func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, column, err)
 	}
 	return labels, nil
 }

@@ -128,17 +128,12 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 		g.counts.Filtered++
 		return nil, nil
 	}
-	raw, ok := r.Get(o.column())
+	raw, ok := r.FindAnyCase(o.column())
 	if !ok || string(raw) == "null" || isBlank(raw) {
 		g.counts.Unlabelled++
 		return nil, nil
 	}
-	if o.column() != dataset.ColumnLabels {
-		if err := r.Set(dataset.ColumnLabels, raw); err != nil {
-			return nil, err
-		}
-	}
-	labels, err := r.Labels(o.Taxonomy)
+	labels, err := r.LabelsIn(o.column(), o.Taxonomy)
 	if err != nil {
 		return nil, report.Unfit(err)
 	}

@@ -129,7 +129,7 @@ const MostSystems = 500
 // SystemOf names the system of a row: by a column or, for "", by dataset.ColumnSystem where the row has one. It is not
 // known without; a row without the column that is given is an *OptionError.
 func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) {
-	raw, ok := row.Find(cmp.Or(by, dataset.ColumnSystem))
+	raw, ok := row.FindAnyCase(cmp.Or(by, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
 		return cmp.Or(dataset.ShortName(dataset.NameIn(raw)), Nameless), true, nil

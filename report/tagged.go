@@ -107,7 +107,7 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 				return fmt.Errorf("row %s: %w", row.ID, err)
 			}
 		}
-		if _, has := row.Get(dataset.ColumnLabels); has && d == nil {
+		if _, has := row.FindAnyCase(dataset.ColumnLabels); has && d == nil {
 			t.people = cmp.Or(t.people, file)
 		}
 		return f(row, d)

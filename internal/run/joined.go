@@ -98,8 +98,8 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		p.Note([]string{j.textIDNote()})
 	}
 	if j.id != "" {
-		p.Note([]string{fmt.Sprintf("%s: no column %q; taking %q for it, and for the rows that or what looks "+
-			"like an id (--id COLUMN names another)",
+		p.Note([]string{fmt.Sprintf("%s: no column %q: its ids are read from its column %q; rows without ids "+
+			"are joined by their column %[3]q, or by one that looks like an id (--id COLUMN names another)",
 			j.File, dataset.ColumnID, j.id)})
 	}
 	for _, name := range j.columns {
@@ -131,7 +131,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	}
 	values := make([]json.RawMessage, len(j.columns))
 	for i, name := range j.columns {
-		if raw, ok := row.Get(name); ok {
+		if raw, ok := row.FindAnyCase(name); ok {
 			values[i], j.there[name] = bytes.Clone(raw), true
 		}
 		if values[i] == nil {

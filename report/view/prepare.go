@@ -140,7 +140,7 @@ func (p *preparer) prepare(row *dataset.Row) (*prepared, error) {
 	}
 	r.record = bytes.Clone(bytes.TrimSuffix(p.out.Bytes(), []byte("\n")))
 	p.setTexts(r, row)
-	if raw, ok := row.Find(p.system); ok {
+	if raw, ok := row.FindAnyCase(p.system); ok {
 		if text, ok := shortText(raw); ok && text != "" {
 			r.add(facetSystem, text)
 		}
@@ -233,7 +233,7 @@ func (p *preparer) setLabels(r *prepared, row *dataset.Row) {
 }
 
 func (p *preparer) setGold(r *prepared, row *dataset.Row) {
-	raw, ok := row.Get(dataset.ColumnLabels)
+	raw, ok := row.FindAnyCase(dataset.ColumnLabels)
 	if !ok || string(raw) == "null" || string(raw) == `""` {
 		return
 	}

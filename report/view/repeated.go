@@ -73,7 +73,7 @@ func (s *source) isBare() bool {
 		return false
 	}
 	h := heldBy(s.first)
-	_, labelled := s.first.Get(dataset.ColumnLabels)
+	_, labelled := s.first.FindAnyCase(dataset.ColumnLabels)
 	return !labelled && h == held{h[0]}
 }
 

@@ -282,7 +282,7 @@ func shortSum(text string) [16]byte {
 // again notes a row's text, or says where it came before.
 func (b *builder) again(row *dataset.Row, pool bool) error {
 	key, labels := shortSum(row.TextHash()), [16]byte{}
-	if raw, _ := row.Get(dataset.ColumnLabels); !pool {
+	if raw, _ := row.FindAnyCase(dataset.ColumnLabels); !pool {
 		labels = shortSum(string(raw))
 	}
 	if first, again := b.seen[key]; again {

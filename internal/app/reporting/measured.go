@@ -90,7 +90,7 @@ func (m *maker) labels(ctx context.Context, r Run) ([]view.Section, error) {
 }
 
 func hasGold(row *dataset.Row) bool {
-	raw, ok := row.Get(dataset.ColumnLabels)
+	raw, ok := row.FindAnyCase(dataset.ColumnLabels)
 	return ok && string(raw) != "null"
 }
 
