@@ -82,9 +82,9 @@ func TestIDColumns(t *testing.T) {
 			t.Errorf("%s: %s", column, said)
 		}
 	}
-	r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{"PS"}})
+	r := NewReader(strings.NewReader(file), "in.jsonl", Options{Taxonomy: questions(t), ID: []string{"Wxyz"}})
 	_, err := r.Read()
-	want := `in.jsonl: no column "PS" for the id; the columns are id, p, s, question, answer, passage; name the one that ` +
+	want := `in.jsonl: no column "Wxyz" for the id; the columns are id, p, s, question, answer, passage; name the one that ` +
 		`holds it with --id COLUMN, or give --id none`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
