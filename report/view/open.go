@@ -122,11 +122,11 @@ func (x *Index) WhyNotOffered(column string) string { return x.meta.NotOffered[c
 // Files are those of the runs, in their order.
 func (x *Index) Files() []File { return slices.Clone(x.meta.Files) }
 
-// IsChanged tells whether a run's file has another size or time than when it was read.
+// IsChanged tells whether a run's file has another size or time than when it was read; not of an address.
 func (x *Index) IsChanged(run int) bool {
 	f := &x.meta.Files[run]
 	info, err := os.Stat(f.Path)
-	return err != nil || info.Size() != f.Size || !info.ModTime().Equal(f.Time)
+	return !f.Time.IsZero() && (err != nil || info.Size() != f.Size || !info.ModTime().Equal(f.Time))
 }
 
 // Taxonomy is that by which the rows were read, or nil.
