@@ -59,20 +59,7 @@ func (n Number) Text(format string) string {
 	case format == "":
 		format = "%.4g"
 	}
-	return fmt.Sprintf(format, upAtTie(float64(n), format))
-}
-
-// upAtTie moves a number midway between two of a format such as "%.3f" away from zero, where the page rounds it.
-// fmt goes to the even digit, and so does the page with percentages, which have one decimal.
-func upAtTie(x float64, format string) float64 {
-	if !strings.HasSuffix(format, ".2f") && !strings.HasSuffix(format, ".3f") {
-		return x
-	}
-	halves := 2 * math.Pow10(int(format[len(format)-2]-'0'))
-	if n := x * halves; math.Abs(math.Mod(n, 2)) == 1 && math.FMA(x, halves, -n) == 0 {
-		return math.Nextafter(x, 2*x)
-	}
-	return x
+	return fmt.Sprintf(format, float64(n))
 }
 
 // String is what a table shows where no format is given.

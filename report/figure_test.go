@@ -17,12 +17,6 @@ func TestNumber(t *testing.T) {
 	if got := Undefined.Text("%.1f") + Number(0.25).Text(" %+.1f"); got != "– +0.2" {
 		t.Error(got)
 	}
-	for x, want := range map[Number]string{0.5625: "0.563", -0.5625: "-0.563", 0.0625: "0.063", 0.1875: "0.188",
-		0.0015: "0.002", 0.0005: "0.001", 2.0005: "2.001", 1.0005: "1.000", 0.9995: "1.000"} {
-		if got := x.Text("%.3f"); got != want { // want is what x.toFixed(3) gives in a browser
-			t.Errorf("%v: got %s, want %s", float64(x), got, want)
-		}
-	}
 }
 
 // By hand: of the resamples 1, 2, 3 the quantiles 0.025 and 0.975 are 1.05 and 2.95; none is below 0: 2·(0+1) ÷ (3+1).
