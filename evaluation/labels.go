@@ -21,6 +21,7 @@ type LabelOptions struct {
 	MinSupport int               // macro averages take labels with at least so many gold rows
 	Confusion  bool              // also count what was predicted instead of each gold label
 	By         string            // column of the gold rows by whose values there are figures besides; "" is none
+	Limit      int               // how many rows with other labels are listed; negative: all
 	// PerLabel adds intervals to the figures of each label, and calibration curves.
 	PerLabel bool
 	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no

@@ -122,7 +122,7 @@ func (data *labelData) newReport(metrics []stats.Metric) *LabelReport {
 	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: data.gold.file, Where: o.Where, Group: o.Intervals.Group,
 		Resamples: o.Intervals.Resamples, Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
 		Verdicts: data.countVerdicts(), Rows: data.gold.counts, Scored: len(data.rows), Groups: data.groups,
-		by: o.By, metrics: metrics, warnings: data.warnings()}
+		by: o.By, noError: o.Taxonomy.NoError(), metrics: metrics, warnings: data.warnings()}
 }
 
 func (data *labelData) countVerdicts() *VerdictCounts {
@@ -164,6 +164,13 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 			Precision: report.Number(l.Precision), Recall: report.Number(l.Recall), F1: report.Number(l.F1),
 			AP: report.Number(l.AP), AUC: report.Number(l.AUC), ECE: report.Number(l.ECE), Brier: report.Number(l.Brier),
 		})
+	}
+	for j, i := range data.rows {
+		if slices.Equal(data.labels[j], p.labels[i]) {
+			r.Same++
+		} else if data.o.Limit < 0 || len(r.Other) < data.o.Limit {
+			r.Other = append(r.Other, RowLabels{data.gold.rows[i].id, data.nameLabels(data.labels[j]), data.nameLabels(p.labels[i])})
+		}
 	}
 	if p.counts.unscored() > 0 {
 		r.UnscoredAsWrong = data.countUnscoredAsWrong(p)

@@ -70,6 +70,7 @@ func joinCounts(counts []count) string {
 
 // goldRow holds what the figures need of a gold row.
 type goldRow struct {
+	id      string
 	labels  []bool
 	group   string
 	verdict *bool  // nil: unknown
@@ -142,7 +143,7 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 	if notJudged != nil {
 		g.counts.NotJudged++
 	}
-	row := &goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy)}
+	row := &goldRow{id: r.ID, labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy)}
 	if row.group, err = report.GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type LabelReport struct {
 	ByValue []ByValue `json:"by_value,omitempty"` // micro F1; only with LabelOptions.By
 
 	by       string
+	noError  string
 	metrics  []stats.Metric // the figures, in order
 	warnings []report.FileWarning
 }
@@ -62,11 +63,22 @@ type LabelledFile struct {
 	// UnscoredAsWrong are the figures over all gold rows, where rows without prediction count as wrong; absent if every
 	// row has one.
 	UnscoredAsWrong map[string]report.Number `json:"unscored_as_wrong,omitempty"`
-	Labels          []LabelFigures           `json:"labels"`              // every label, in the taxonomy's order
-	Confusion       []Confusion              `json:"confusion,omitempty"` // only with LabelOptions.Confusion
+	Labels          []LabelFigures           `json:"labels"` // every label, in the taxonomy's order
+	// Same counts the scored rows with the gold labels and no others; Other has the first of the rest, at most
+	// LabelOptions.Limit.
+	Same      int         `json:"same"`
+	Other     []RowLabels `json:"other,omitempty"`
+	Confusion []Confusion `json:"confusion,omitempty"` // only with LabelOptions.Confusion
 	// Calibration has a curve for all labels together, then one for each label; only with LabelOptions.PerLabel, and
 	// where rows have probabilities.
 	Calibration []CalibrationCurve `json:"calibration,omitempty"`
+}
+
+// RowLabels are the labels of a row, in the taxonomy's order.
+type RowLabels struct {
+	ID    string   `json:"id"`
+	Gold  []string `json:"gold"`
+	Found []string `json:"found"`
 }
 
 // LabelFigures are those of one label.
@@ -145,6 +157,12 @@ func (r *LabelReport) Report() *report.Report {
 		files = append(files, one.File)
 	}
 	out.Sections = append(out.Sections, sectionBy(r.ByValue, r.by, "micro F1", files)...)
+	for i := range r.Predictions {
+		one := &r.Predictions[i]
+		out.Result += fmt.Sprintf("%s has the gold labels, and no others, in %d of %s. ", one.File, one.Same,
+			words.Plural(r.Scored, "row", "rows"))
+	}
+	out.Result = strings.TrimSpace(out.Result)
 	return out
 }
 
@@ -164,6 +182,12 @@ func (r *LabelReport) facts() []string {
 			words.Plural(r.Scored, "row", "rows"), words.Plural(r.Groups, "group", "groups"), describeGroup(r.Group),
 			inMacro, words.Plural(labels, "label", "labels"), r.MinSupport),
 		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
+	}
+	for _, l := range r.Predictions[0].Labels {
+		if n := r.Rows.Unlabelled; n > 0 && l.Label == r.noError && l.Support == 0 {
+			lines = append(lines, fmt.Sprintf("no gold row is labelled %s, and %s no label: if an empty cell means that nothing "+
+				"is wrong, write %[1]s there", l.Label, words.Plural(n, "row has", "rows have")))
+		}
 	}
 	if len(r.NotJudged) > 0 {
 		lines = append(lines, fmt.Sprintf("the model does not judge %s: taken as absent, in gold labels too",
@@ -191,11 +215,27 @@ func (r *LabelReport) sections(one *LabelledFile) []report.Section {
 	}
 	sections := []report.Section{{Title: title, Notes: r.Unscored(one), Table: figures},
 		{Title: "labels in " + one.File, Table: labelTable(one.Labels)}}
+	if len(one.Other) > 0 {
+		sections = append(sections, one.others(r.Scored))
+	}
 	if one.Confusion != nil {
 		sections = append(sections, report.Section{Notes: confusionLines(one.Confusion),
 			Title: "confusion: rows in which a gold label was missed, and what was predicted wrongly in them"})
 	}
 	return sections
+}
+
+// others lists rows in which something else was found.
+func (one *LabelledFile) others(scored int) report.Section {
+	t := report.Table{Columns: []report.Column{{Title: "id"}, {Title: "gold"}, {Title: "found"}}}
+	for _, row := range one.Other {
+		t.Rows = append(t.Rows, []any{report.ShortID(row.ID), strings.Join(row.Gold, "; "), strings.Join(row.Found, "; ")})
+	}
+	title := "rows with other labels in " + one.File
+	if n := len(one.Other); n < scored-one.Same {
+		title += fmt.Sprintf(" (the first %d of %d; --limit 0 lists all)", n, scored-one.Same)
+	}
+	return report.Section{Title: title, Table: t}
 }
 
 // Unscored says what the figures are where rows without prediction count as wrong; nothing if there are none.

@@ -73,6 +73,7 @@ func metaFlags() []cli.Flag {
 			Usage: "macro averages take labels with at least `N` gold rows"},
 		bootstrapFlag(), seedFlag(),
 		&cli.BoolFlag{Name: "confusion", Usage: "show what was predicted instead of each gold label"},
+		&cli.IntFlag{Name: "limit", Value: report.Examples, Usage: "list at most `N` rows with other labels; 0 lists all"},
 		jsonFlag(), markdownFlag(), latexFlag())
 }
 
@@ -94,7 +95,7 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	}
 	labels, err := evaluation.NewLabels(evaluation.LabelOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Verdict: ctx.String("auc"), MinSupport: ctx.Int("min-support"), Confusion: ctx.Bool("confusion"),
-		By: ctx.String("by"), Column: ctx.String("gold-labels"),
+		By: ctx.String("by"), Column: ctx.String("gold-labels"), Limit: cmp.Or(ctx.Int("limit"), -1),
 		Intervals: readIntervals(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
