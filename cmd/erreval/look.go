@@ -27,6 +27,8 @@ type lookOptions struct {
 	paths []string
 	where map[string]string // column to the value that rows must have there
 	form  reportForm
+
+	goldLeftOut int // lines of the file that readGold read
 }
 
 func lookFlags() []cli.Flag {
@@ -169,6 +171,7 @@ func (o *lookOptions) readGold(ctx *cli.Context, e *env, gold string, columns, m
 		func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
 			return take(ctx, gold, joined.AllRows(read, len(o.Taxonomy.Fields)))
 		})
+	o.goldLeftOut = joined.LeftOut()
 	return cmp.Or(of.checkJoined(e), err)
 }
 
@@ -300,7 +303,7 @@ func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture)
 			return err
 		}
 	}
-	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() && o.Joined.Changed() == 0 {
+	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() && o.Joined.LeftOut()+o.goldLeftOut == 0 {
 		return err
 	}
 	return exit.With(exit.Incomplete, nil)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -19,8 +20,9 @@ import (
 // same id.
 type Joined struct {
 	File    string
-	noID    bool   // somebody said that no column has the id
-	Item    string // column of the rows of pairs that says what was asked, which the file's ids may be; "" is none
+	givenID []string // columns that somebody named
+	noID    bool     // somebody said that no column has the id
+	Item    string   // column of the rows of pairs that says what was asked, which the file's ids may be; "" is none
 	columns []string
 	as      map[string]string            // other names that columns have in rows
 	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
@@ -35,13 +37,16 @@ type Joined struct {
 	asked   string            // an id of a row without a partner
 	ended   bool              // the rows that get the columns were read to their end
 
-	check func(json.RawMessage) error // what it says goes on behind the column's name
-	may   map[string]bool             // columns that the file need not have
-	where map[string]string           // as Rows.JoinedWhere
-	form  string                      // as Rows.JoinedForm
-	all   []string                    // the columns of the first row
-	there map[string]bool
-	lines map[string]int // by id
+	check    func(json.RawMessage) error // what it says goes on behind the column's name
+	may      map[string]bool             // columns that the file need not have
+	where    map[string]string           // as Rows.JoinedWhere
+	form     string                      // as Rows.JoinedForm
+	all      []string                    // the columns of the first row
+	there    map[string]bool
+	lines    map[string]int // by id
+	faults   []error        // rows without an id
+	twice    int            // rows that stand there again
+	nameless error          // what is to be done where no row has an id
 	// by id: what rows say of their system, and how many rows of another one have the id
 	systems map[string]dataset.SystemName
 	others  int
@@ -83,14 +88,17 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		j.judged = []string{name, "generated" + name, "predicted" + name}
 		j.mayID = in.textColumns()
 	}
-	j.noID = dataset.IsNoID(in.ID)
+	if j.noID = dataset.IsNoID(in.ID); !j.noID {
+		j.givenID = in.ID
+	}
 	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
 	faults, err := in.Each(ctx, p, j.File, add)
+	j.faults = append(faults, j.faults...)
 	switch {
 	case err != nil:
 		return err
-	case len(j.rows) == 0 && len(faults) > 0:
-		return faults[0]
+	case len(j.rows) == 0 && len(j.faults) > 0:
+		return cmp.Or(j.nameless, j.faults[0])
 	case len(j.rows) == 0:
 		return fmt.Errorf("%s: there are no rows", j.File)
 	}
@@ -111,7 +119,12 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 			return err
 		}
 	}
-	return p.WarnFaults(faults)
+	if j.twice > 0 {
+		p.Note([]string{fmt.Sprintf("%s: %s the same as one before, and counted once", j.File,
+			words.Plural(j.twice, "row is", "rows are"))})
+	}
+	_ = p.WarnFaults(j.faults) // LeftOut counts them
+	return nil
 }
 
 // addRow takes the columns of a row.
@@ -126,8 +139,10 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		}
 	}
 	id := j.idOf(row)
-	if err := j.checkID(row, id, 0, j.form); err != nil {
-		return err
+	if err := j.checkID(row, id, 0, j.form); err != nil { // as of a total below the rows
+		j.nameless = cmp.Or(j.nameless, error(&dataset.LineError{File: row.Source, Line: row.Line, Err: err}))
+		j.addFault(row, errors.New("the row has no id"))
+		return nil
 	}
 	values := make([]json.RawMessage, len(j.columns))
 	for i, name := range j.columns {
@@ -144,7 +159,8 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	if line := j.lines[id]; line > 0 {
 		equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 		if slices.Equal(j.texts[id], j.textsOf(row)) && slices.EqualFunc(j.rows[id], values, equal) {
-			return nil // written twice
+			j.twice++
+			return nil
 		}
 		return j.checkID(row, id, line, j.form)
 	}
@@ -153,9 +169,16 @@ func (j *Joined) addRow(row *dataset.Row) error {
 	return nil
 }
 
+// addFault counts a row that nothing is taken from.
+func (j *Joined) addFault(row *dataset.Row, err error) {
+	j.faults = append(j.faults, &dataset.LineError{File: row.Source, Line: row.Line, Err: err})
+}
+
 // findID takes a column that looks like an id, where the first row of the file has none; else those of the texts.
 func (j *Joined) findID(first *dataset.Row) {
-	if first.GivenID() != "" {
+	lacks := func(column string) bool { _, there := first.FindAnyCase(column); return !there }
+	if id := j.givenID; first.GivenID() != "" || !j.noID && (id == nil && !lacks(dataset.ColumnID) ||
+		id != nil && !slices.ContainsFunc(id, lacks)) {
 		return
 	}
 	columns := first.Columns()

@@ -14,8 +14,16 @@ var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
 
-// Changed counts the rows of the file of whose ids there are other texts or systems alone.
-func (j *Joined) Changed() (n int) {
+// LeftOut counts the lines of the file that nothing was taken from, and changed.
+func (j *Joined) LeftOut() int {
+	if j == nil {
+		return 0
+	}
+	return len(j.faults) + j.changedRows()
+}
+
+// changedRows counts the rows of the file of whose ids there are other texts or systems alone.
+func (j *Joined) changedRows() (n int) {
 	if j != nil {
 		for id := range j.changed {
 			if !j.found[id] {
@@ -45,6 +53,9 @@ func (j *Joined) Check(p *Process) error {
 		if textID.MatchString(j.asked) {
 			hint = "; those of the rows are made of texts: make their file again with --id COLUMN, if there is one"
 		}
+		if len(j.mayID) > 0 && j.textID == nil {
+			hint += "; --id none joins by the texts in a column called " + j.mayID[0].names[0]
+		}
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
 			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.ids[0]), words.Printable(j.asked), hint)
 	}
@@ -65,7 +76,7 @@ func (j *Joined) Check(p *Process) error {
 	}
 	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
 		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
-	if n := j.Changed(); n > 0 {
+	if n := j.changedRows(); n > 0 {
 		note += fmt.Sprintf("; %s another text or system there", words.Plural(n, "id has", "ids have"))
 	}
 	p.Note([]string{note})

@@ -150,7 +150,8 @@ func (r *Ratings) chooseID(first *dataset.Row, named bool) {
 func (r *Ratings) add(j *Joined, row *dataset.Row) error {
 	id, who, err := r.whose(j, row)
 	if err != nil {
-		return err
+		j.addFault(row, err)
+		return nil
 	}
 	if r.asked == nil {
 		name, err := r.text(row, r.dimension)
