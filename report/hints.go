@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,10 +159,13 @@ func (h *Hints) shifted(but []string) (columns []string) {
 	return columns
 }
 
-// hasNumbers tells whether a value is a number, such as a rating, true or false.
+// dayOf begins a time, which names no system.
+var dayOf = regexp.MustCompile(`^"\d{4}-\d\d-\d\d`)
+
+// hasNumbers tells whether a value is a number, such as a rating, true or false, or a time.
 func hasNumbers(values map[string][2]int) bool {
 	for v := range values {
-		if _, err := strconv.ParseFloat(strings.Trim(v, `"`), 64); err == nil || v[0] != '"' {
+		if _, err := strconv.ParseFloat(strings.Trim(v, `"`), 64); err == nil || v[0] != '"' || dayOf.MatchString(v) {
 			return true
 		}
 	}

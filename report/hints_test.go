@@ -14,7 +14,8 @@ func TestHints(t *testing.T) {
 	var lines []string
 	for i := range 30 {
 		legend := []string{"", "S = spelling", "G = grammar"}[max(0, i%15-12)]
-		lines = append(lines, line(fmt.Sprintf(`"day":"d%d","legend":%q,"tool":"t%d"`, i%5, legend, i%2)))
+		lines = append(lines, line(fmt.Sprintf(`"at":"2026-11-2%dT10:00:00Z","day":"d%[1]d","legend":%q,"tool":"t%d"`, i%5,
+			legend, i%2)))
 	}
 	_, read := readLines(t, lines...)
 	for row, err := read(); !errors.Is(err, io.EOF); row, err = read() {

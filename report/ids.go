@@ -32,12 +32,13 @@ func IsHash(id string) bool {
 	return err == nil && len(hash) == sha256.Size
 }
 
-// IsSameID tells whether id is the given one, which may be the beginning of an id with "…" or "*" for the rest.
+// IsSameID tells whether id is the given one, which may be the beginning of an id with "…" or "*" for the rest, or what
+// ShortID has of a hash before these.
 func IsSameID(given, id string) bool {
 	for _, end := range []string{"…", "*"} {
 		if start, cut := strings.CutSuffix(given, end); cut && strings.HasPrefix(id, start) {
 			return true
 		}
 	}
-	return given == id
+	return given == id || len(given) == idLength/2 && IsHash(id) && strings.HasPrefix(id, given)
 }

@@ -430,6 +430,9 @@ func TestShortID(t *testing.T) {
 	if !IsSameID("rov*", "rovers-3") || IsSameID("rov", "rovers-3") {
 		t.Error("* stands for the rest of an id")
 	}
+	if hash := strings.Repeat("ab", 32); !IsSameID(hash[:12], hash) || IsSameID(hash[:11], hash) {
+		t.Error("what is shown of a hash is enough")
+	}
 }
 
 func TestLines(t *testing.T) {
