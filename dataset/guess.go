@@ -167,7 +167,7 @@ const (
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
-// of the text under evaluation, and of those that rows may lack, texts that are none, and of the latter names of options.
+// of the text under evaluation, and of those that rows may lack, texts that are none; of the latter names of options.
 func (r *Reader) watchWords(row *Row) {
 	_, tagged := row.Get(ColumnDiagnosis)
 	for i, f := range r.fields {

@@ -169,7 +169,8 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 		if slices.Equal(data.labels[j], p.labels[i]) {
 			r.Same++
 		} else if data.o.Limit < 0 || len(r.Other) < data.o.Limit {
-			r.Other = append(r.Other, RowLabels{data.gold.rows[i].id, data.nameLabels(data.labels[j]), data.nameLabels(p.labels[i])})
+			gold, found := data.nameLabels(data.labels[j]), data.nameLabels(p.labels[i])
+			r.Other = append(r.Other, RowLabels{data.gold.rows[i].id, gold, found})
 		}
 	}
 	if p.counts.unscored() > 0 {

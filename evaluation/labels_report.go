@@ -185,8 +185,8 @@ func (r *LabelReport) facts() []string {
 	}
 	for _, l := range r.Predictions[0].Labels {
 		if n := r.Rows.Unlabelled; n > 0 && l.Label == r.noError && l.Support == 0 {
-			lines = append(lines, fmt.Sprintf("no gold row is labelled %s, and %s no label: if an empty cell means that nothing "+
-				"is wrong, write %[1]s there", l.Label, words.Plural(n, "row has", "rows have")))
+			lines = append(lines, fmt.Sprintf("no gold row is labelled %s, and %s no label: if an empty cell means that "+
+				"nothing is wrong, write %[1]s there", l.Label, words.Plural(n, "row has", "rows have")))
 		}
 	}
 	if len(r.NotJudged) > 0 {

@@ -19,8 +19,9 @@ func (data *scoreData) describeMisfits(d int) (lines []string) {
 		return nil
 	}
 	if a, b := data.otherScales(&data.o.Human[d]); a != "" {
-		lines = append(lines, fmt.Sprintf("human scores in %s are %g to %g, in %s %g to %g: means of both are mostly what the "+
-			"former says; bring them to one scale", a, data.spans[a][0], data.spans[a][1], b, data.spans[b][0], data.spans[b][1]))
+		of, than := data.spans[a], data.spans[b]
+		lines = append(lines, fmt.Sprintf("human scores in %s are %g to %g, in %s %g to %g: means of both are mostly what "+
+			"the former says; bring them to one scale", a, of[0], of[1], b, than[0], than[1]))
 	}
 	least, most := math.Inf(1), math.Inf(-1)
 	var lowest, highest int // rows

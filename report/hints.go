@@ -144,7 +144,8 @@ func (h *Hints) shifted(but []string) (columns []string) {
 				shared[file] += float64(n) * indicator(min(rows[0], rows[1]) > 0)
 			}
 		}
-		if shared[0] < mostlyShared*filled[0] || shared[1] < mostlyShared*filled[1] || 2*(filled[0]+filled[1]) < float64(h.rows) {
+		isShared := shared[0] >= mostlyShared*filled[0] && shared[1] >= mostlyShared*filled[1]
+		if !isShared || 2*(filled[0]+filled[1]) < float64(h.rows) {
 			continue
 		}
 		chi2, a, b := 0.0, math.Sqrt(filled[1]/filled[0]), math.Sqrt(filled[0]/filled[1])

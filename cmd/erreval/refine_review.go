@@ -34,8 +34,8 @@ be corrected; the end merges it:
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "reviewer",
 				Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
-			&cli.BoolFlag{Name: "conflicts", Usage: "only the rows of a merged batch on which reviewers differ; you decide, or " +
-				"correct what you decided"},
+			&cli.BoolFlag{Name: "conflicts", Usage: "only the rows of a merged batch on which reviewers differ; you decide, " +
+				"or correct what you decided"},
 			&cli.IntFlag{Name: "port", Usage: "`N` of the page's address (default: any that is free)"},
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, and open no browser"}},
 		Action: func(ctx *cli.Context) error { return runRefineReview(ctx, e) },

@@ -138,18 +138,9 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	}
 	j.nameSystemsAs(column, named)
 	j.fields = in.fieldColumns(rows)
-	j.likely = make([]string, len(sets))
-	for i, field := range in.Taxonomy.FieldNames() {
-		has := func(text string) bool { return sets[i][maphash.String(seed, text)] }
-		if j.likely[i] = j.likelyColumn(i, first, has); j.likely[i] == "" {
-			j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(letters(text)) })
-			j.loosely[j.likely[i]] = j.likely[i] != ""
-		}
-		if j.likely[i] != "" {
-			p.Note([]string{fmt.Sprintf("%s: its column %s is taken for the %s: what it says is of a row with that text alone",
-				j.File, words.Printable(j.likely[i]), field)})
-		}
-	}
+	j.findLikely(p, in.Taxonomy.FieldNames(), first, func(i int, text string) bool {
+		return sets[i][maphash.String(seed, text)]
+	})
 	for column, texts := range own {
 		if j.fieldIn(column, first) < 0 {
 			j.copied[column] = j.isCopied(column, func(text string) bool { return texts[maphash.String(seed, text)] })
@@ -160,6 +151,21 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 			"id alone; are the ids those of the same rows?", j.File, words.Printable(column))})
 	}
 	return nil
+}
+
+// findLikely finds the column of each field; has tells whether a row has a text, or one of these letters, there.
+func (j *Joined) findLikely(p *Process, fields []string, first *dataset.Row, has func(i int, text string) bool) {
+	j.likely = make([]string, len(fields))
+	for i, field := range fields {
+		if j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(i, text) }); j.likely[i] == "" {
+			j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(i, letters(text)) })
+			j.loosely[j.likely[i]] = j.likely[i] != ""
+		}
+		if j.likely[i] != "" {
+			p.Note([]string{fmt.Sprintf("%s: its column %s is taken for the %s: what it says is of a row with that text alone",
+				j.File, words.Printable(j.likely[i]), field)})
+		}
+	}
 }
 
 // mostSystems are looked for in the column of another name.
