@@ -119,8 +119,8 @@ func TestPairing(t *testing.T) {
 			[]texts{{"1", "s", "x", "p2", "s1"}, {"2", "s", "x", "q2", "s2"}, {"3", "s", "z", "p2", "s5"},
 				{"4", "s", "z", "q2", "s6"}}, []int{0, 1, 4, 5}, "[input system]", nil},
 		"texts of two systems, of which one changed": {
-			[]texts{{"", "s", "x", "p", "r1"}, {"again", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "t", "x", "w", "r"}},
-			[]texts{{"", "s", "x", "p9", "r9"}, {"", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}, {"", "t", "x", "w", "r"}},
+			[]texts{{"", "s", "x", "p", "r1"}, {"again", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r"}, {"", "t", "x", "w"}},
+			[]texts{{"", "s", "x", "p9", "r9"}, {"", "t", "x", "p", "r1"}, {"", "s", "x", "q", "r"}, {"", "t", "x", "w"}},
 			[]int{0, 1, 2, 3}, "[input system]", nil},
 		"not of more of a group": {[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "q", "r2"}},
 			[]texts{{"", "s", "x", "p", "r1"}, {"", "s", "x", "u", "r5"}, {"", "s", "x", "v", "r6"}}, []int{0, -1, -1},

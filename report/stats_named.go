@@ -71,8 +71,8 @@ func (t *Tally) compareNamed() error {
 	var notes []string
 	if shifted := t.hints.shifted(columns); len(shifted) > 0 {
 		by := words.Quote(strings.Join(append([]string{ByFile, s.inFiles.column}, shifted[:1]...), ","))
-		notes = append(notes, fmt.Sprintf("the files have another mix of %s, which may be what differs between them: --by %s "+
-			"takes each of these with the same weight in both", strings.Join(shifted, ", "), by))
+		notes = append(notes, fmt.Sprintf("the files have another mix of %s, which may be what differs between them: --by "+
+			"%s takes each of these with the same weight in both", strings.Join(shifted, ", "), by))
 	}
 	if len(s.Within) == 0 {
 		notes = append(notes, fmt.Sprintf("no system (by %s) has %d rows in both files: limits on growth are of all rows, "+

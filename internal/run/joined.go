@@ -221,8 +221,8 @@ func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) er
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
 	case other > 0 && j.systems[id].IsOther(row.SystemName()):
-		return fmt.Errorf("the id %q is that of %s:%d too, of another system: tell them apart with --id %s,%s", id, row.Source,
-			other, dataset.ColumnID, row.SystemName().Column())
+		return fmt.Errorf("the id %q is that of %s:%d too, of another system: tell them apart with --id %s,%s", id,
+			row.Source, other, dataset.ColumnID, row.SystemName().Column())
 	case other > 0:
 		form = cmp.Or(form, "write what several people say of a row into several columns")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+
