@@ -22,10 +22,10 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))
 	}
 	for _, field := range r.fields {
-		if cell := r.shown[r.column[field]]; cell != "" {
-			notes = append(notes, fmt.Sprintf("%s: %s, the %s: make such cells texts in Excel, to have read what it shows",
-				r.file, cell, field))
-			break
+		if cells := r.shown[r.column[field]]; cells.rows > 0 && r.ended {
+			notes = append(notes, fmt.Sprintf("%s: Excel shows %s of the %s by number formats: the first, %s, is "+
+				"read as %s; make such cells texts in Excel, to have read what it shows", r.file,
+				words.Plural(cells.rows, "cell", "cells"), field, cells.place, cells.text))
 		}
 	}
 	if r.repeated > 0 && !r.opt.RepeatedIDs {

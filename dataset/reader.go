@@ -162,11 +162,11 @@ func (e *LineError) Unwrap() error { return e.Err }
 // record is what a format gives: columns in order, and their place. One without columns is no row whatever they mean.
 type record struct {
 	columns []column
-	place   int               // line, or whatever the format counts
-	raw     []byte            // as it stands in the file; nil where that is no text
-	err     error             // why it is no row
-	header  string            // of a sheet: where its columns are named
-	shown   map[string]string // of a sheet: cells so far that Excel shows otherwise than they are read, by column
+	place   int                  // line, or whatever the format counts
+	raw     []byte               // as it stands in the file; nil where that is no text
+	err     error                // why it is no row
+	header  string               // of a sheet: where its columns are named
+	shown   map[string]someTexts // of a sheet: cells so far that Excel shows otherwise than they are read, by column
 }
 
 // records is one format's reader. An error ends it, and does not have the file's name.
@@ -194,7 +194,7 @@ type Reader struct {
 	optional map[string]bool      // fields that a row may lack
 	column   map[string]string    // field to column, after guessing
 	said     []string             // notes of the guess
-	shown    map[string]string    // record.shown of the last row
+	shown    map[string]someTexts // record.shown of the last row
 	oneWord  map[string]string    // a text of the fields that every row needs and of which all texts are one word
 	noText   map[string]someTexts // by field, that are none
 	same     sameTexts

@@ -25,8 +25,8 @@ type sheet struct {
 	flat   *flatHeader
 	ahead  []sheetRow // read already, but not given out
 	said   []string
-	titles string            // what is said of those above the header
-	shown  map[string]string // by column: what is said of its first cell that Excel shows otherwise than it is read
+	titles string               // what is said of those above the header
+	shown  map[string]someTexts // by column: its cells that Excel shows otherwise than they are read
 }
 
 // sheetRow is a row of a sheet, or why there is none.
@@ -38,7 +38,7 @@ type sheetRow struct {
 
 func newSheet(r io.ReaderAt, size int64, o Options) (records, error) {
 	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
-	s := &sheet{shown: map[string]string{}}
+	s := &sheet{shown: map[string]someTexts{}}
 	if o.SheetOfOne && errors.Is(err, xlsx.ErrNoSheet) {
 		s.said = append(s.said, fmt.Sprintf("it has no sheet %q, and is read without", o.Sheet))
 		in, err = xlsx.NewReader(r, size, xlsx.Options{TempDir: o.TempDir, Max: o.maxRecord()})
@@ -240,9 +240,8 @@ func (s *sheet) next() (record, error) {
 			fault = c.Err
 		case named:
 			values[i] = c.Value
-			if name := s.flat.names[i]; c.Shown && c.Value != nil && s.shown[name] == "" {
-				s.shown[name] = fmt.Sprintf("Excel shows the cell %s as its number format says, and it is read as %s",
-					xlsx.CellName(c.Column, row.number), c.Value)
+			if name := s.flat.names[i]; c.Shown && c.Value != nil {
+				s.shown[name] = s.shown[name].and(fmt.Sprint(c.Value), xlsx.CellName(c.Column, row.number))
 			}
 			s.merged += min(c.Merged, 1)
 		case c.Value != nil && c.Value != "":

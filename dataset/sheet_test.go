@@ -251,8 +251,8 @@ func TestSheetOfOne(t *testing.T) {
 // said of fields alone.
 func TestShownOtherwise(t *testing.T) {
 	said := func(read string) string {
-		return "in.xlsx: Excel shows the cell B2 as its number format says, and it is read as " + read +
-			", the answer: make such cells texts in Excel, to have read what it shows"
+		return "in.xlsx: Excel shows 1 cell of the answer by number formats: the first, B2, is read as " + read +
+			"; make such cells texts in Excel, to have read what it shows"
 	}
 	for _, c := range []struct {
 		column, format string
@@ -272,7 +272,7 @@ func TestShownOtherwise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = r.Read(); err != nil {
+		if _, _, err = readErr(r); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(r.Notes(), "|"); got != c.want {
