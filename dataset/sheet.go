@@ -241,7 +241,7 @@ func (s *sheet) next() (record, error) {
 		case named:
 			values[i] = c.Value
 			if name := s.flat.names[i]; c.Shown && c.Value != nil {
-				s.shown[name] = s.shown[name].and(fmt.Sprint(c.Value), xlsx.CellName(c.Column, row.number))
+				s.shown[name] = s.shown[name].and(fmt.Sprintf("%s", c.Value), xlsx.CellName(c.Column, row.number))
 			}
 			s.merged += min(c.Merged, 1)
 		case c.Value != nil && c.Value != "":
