@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -24,18 +23,17 @@ type Joined struct {
 	noID    bool     // somebody said that no column has the id
 	Item    string   // column of the rows of pairs that says what was asked, which the file's ids may be; "" is none
 	columns []string
-	as      map[string]string            // other names that columns have in rows
-	id      string                       // column that looks like an id, where the rows of the file have none; "" is none
-	mayID   []textColumn                 // columns whose texts may be the id, by their usual names
-	textID  []textColumn                 // those that are; nil where another column has it, or the file has none
-	rows    map[string][]json.RawMessage // by id: values in the order of columns; nil is none
-	ids     []string                     // in the file's order
-	found   map[string]bool
-	again   string            // an id that two rows of one file have
-	spread  string            // such an id, of rows with different texts
-	seen    map[string]string // ids of the file that is read, and the judged text
-	asked   string            // an id of a row without a partner
-	ended   bool              // the rows that get the columns were read to their end
+	as      map[string]string     // other names that columns have in rows
+	id      string                // column that looks like an id, where the rows of the file have none; "" is none
+	mayID   []textColumn          // columns whose texts may be the id, by their usual names
+	textID  []textColumn          // those that are; nil where another column has it, or the file has none
+	rows    map[string]*joinedRow // by id
+	ids     []string              // in the file's order
+	again   string                // an id that two rows of one file have
+	spread  string                // such an id, of rows with different texts
+	asked   string                // an id of a row without a partner
+	last    joinedMatch           // of the row that set had
+	ended   bool                  // the rows that get the columns were read to their end
 
 	check    func(json.RawMessage) error // what it says goes on behind the column's name
 	may      map[string]bool             // columns that the file need not have
@@ -43,29 +41,32 @@ type Joined struct {
 	form     string                      // as Rows.JoinedForm
 	all      []string                    // the columns of the first row
 	there    map[string]bool
-	lines    map[string]int // by id
-	faults   []error        // rows without an id
-	twice    int            // rows that stand there again
-	nameless error          // what is to be done where no row has an id
-	// by id: what rows say of their system, and how many rows of another one have the id
-	systems map[string]dataset.SystemName
-	others  int
-	other   string            // the column of the first other text
-	changed map[string]bool   // ids of rows with other texts or systems
-	judged  []string          // names of the column with the judged text, which rows need not have
-	fields  []string          // of the rows that get the columns: where each of their texts stands
-	likely  []string          // of the file: as fields, by what they say; "" is none
-	copied  map[string]bool   // of the file: whose texts rows have in a column of that name, which is no field's
-	loosely map[string]bool   // of these: whose texts have but the letters of the rows'
-	texts   map[string][]said // by id
+	faults   []error         // rows without an id
+	twice    int             // rows that stand there again
+	nameless error           // what is to be done where no row has an id
+	others   int             // rows of other systems that have an id of the file
+	other    string          // the column of the first other text
+	judged   []string        // names of the column with the judged text, which rows need not have
+	fields   []string        // of the rows that get the columns: where each of their texts stands
+	likely   []string        // of the file: as fields, by what they say; "" is none
+	copied   map[string]bool // of the file: whose texts rows have in a column of that name, which is no field's
+	loosely  map[string]bool // of these: whose texts have but the letters of the rows'
+}
+
+// joinedRow is one of the file; of several ratings, all of an id.
+type joinedRow struct {
+	line    int
+	values  []json.RawMessage // in the order of Joined.columns; nil is none
+	system  dataset.SystemName
+	texts   []said
+	found   bool    // a row gets its columns
+	changed bool    // rows of its id have other texts or systems
+	text    *string // the judged one of the row that got them in the file that is read; nil of none
 }
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
-	return &Joined{File: file, columns: columns, check: check, rows: map[string][]json.RawMessage{},
-		found: map[string]bool{}, there: map[string]bool{}, lines: map[string]int{},
-		systems: map[string]dataset.SystemName{}, texts: map[string][]said{},
-		changed: map[string]bool{}}
+	return &Joined{File: file, columns: columns, check: check, rows: map[string]*joinedRow{}, there: map[string]bool{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -156,17 +157,23 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	if line := j.lines[id]; line > 0 {
+	if before := j.rows[id]; before != nil {
 		equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
-		if slices.Equal(j.texts[id], j.textsOf(row)) && slices.EqualFunc(j.rows[id], values, equal) {
+		if slices.Equal(before.texts, j.textsOf(row)) && slices.EqualFunc(before.values, values, equal) {
 			j.twice++
 			return nil
 		}
-		return j.checkID(row, id, line, j.form)
+		return j.checkID(row, id, before.line, j.form)
 	}
-	j.rows[id], j.ids, j.lines[id] = values, append(j.ids, id), row.Line
-	j.systems[id], j.texts[id] = row.SystemName(), j.textsOf(row)
+	j.add(id, row).values = values
 	return nil
+}
+
+// add adds a row of the file.
+func (j *Joined) add(id string, row *dataset.Row) *joinedRow {
+	r := &joinedRow{line: row.Line, system: row.SystemName(), texts: j.textsOf(row)}
+	j.rows[id], j.ids = r, append(j.ids, id)
+	return r
 }
 
 // addFault counts a row that nothing is taken from.
@@ -220,7 +227,7 @@ func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) er
 		}
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
-	case other > 0 && j.systems[id].IsOther(row.SystemName()):
+	case other > 0 && j.rows[id].system.IsOther(row.SystemName()):
 		return fmt.Errorf("the id %q is that of %s:%d too, of another system: tell them apart with --id %s,%s", id,
 			row.Source, other, dataset.ColumnID, row.SystemName().Column())
 	case other > 0:
@@ -236,121 +243,6 @@ func WithoutFields(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 	return &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}
 }
 
-// set gives a row the columns of its partner.
-func (j *Joined) set(row *dataset.Row) error {
-	id := cmp.Or(j.idOf(row), row.ID)
-	_, there := j.rows[id]
-	if item, ok := row.Get(j.Item); !there && ok {
-		if _, there = j.rows[dataset.PlainText(item)]; there {
-			id = dataset.PlainText(item)
-		}
-	}
-	other, field := j.otherText(id, row)
-	switch {
-	case there && j.isOther(id, row):
-		j.others, j.changed[id] = j.others+1, true
-		there = false
-	case there && field >= 0:
-		j.other, j.changed[id] = cmp.Or(j.other, other.column), true
-		there = false
-	}
-	if !there {
-		j.asked = cmp.Or(j.asked, id)
-		return j.clear(row)
-	}
-	text := ""
-	if len(row.Values) > 0 {
-		text = dataset.FoldSpace(row.Values[0])
-	}
-	if before, there := j.seen[id]; there && before == text {
-		j.again = id
-	} else if there {
-		j.spread = id
-	}
-	j.found[id], j.seen[id] = true, text
-	return j.fill(row, id)
-}
-
-// fill gives a row the columns of the file's row of an id.
-func (j *Joined) fill(row *dataset.Row, id string) error {
-	for i, raw := range j.rows[id] {
-		if raw == nil && !j.there[j.columns[i]] {
-			continue
-		}
-		if err := row.Set(j.nameOf(j.columns[i]), raw); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// AllRows are the rows of the file, where read gives those with the texts: with the place that they have in the file,
-// and behind them the rows without a partner: with the text that the file says where one of their id has another, else
-// without known texts.
-func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
-	changed := map[string]*dataset.Row{}
-	var alone, columns []string
-	rest := false
-	return func() (*dataset.Row, error) {
-		for !rest {
-			row, err := read()
-			if errors.Is(err, io.EOF) {
-				alone, rest = j.alone(), true
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			id := cmp.Or(j.idOf(row), row.ID)
-			line := j.lines[id]
-			if line == 0 || j.isOther(id, row) {
-				continue
-			}
-			row.Source, row.Line, columns = j.File, line, row.Columns()
-			other, field := j.otherText(id, row)
-			if field < 0 {
-				return row, nil
-			}
-			row.Values[field], changed[id] = other.text, row
-		}
-		if len(alone) == 0 {
-			return nil, io.EOF
-		}
-		id := alone[0]
-		alone = alone[1:]
-		if row := changed[id]; row != nil {
-			j.found[id] = true
-			return row, j.fill(row, id)
-		}
-		return j.withoutTexts(id, fields, columns)
-	}
-}
-
-// withoutTexts is a row of the file whose texts are not known. It has the columns that others have.
-func (j *Joined) withoutTexts(id string, fields int, columns []string) (*dataset.Row, error) {
-	row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
-	for _, name := range columns {
-		if name != dataset.ColumnID {
-			err = cmp.Or(err, row.Set(name, nil))
-		}
-	}
-	for _, s := range j.texts[id] {
-		raw, _ := json.Marshal(s.text) // a text has no error
-		err = cmp.Or(err, row.Set(s.column, raw))
-	}
-	if err = cmp.Or(err, j.fill(row, id)); err != nil {
-		return nil, err
-	}
-	row.ID, row.Source, row.Line, row.AnyText = id, j.File, j.lines[id], true
-	row.Values = slices.Repeat([]string{id}, fields) // none of them is missing
-	return row, nil
-}
-
-// alone are the ids that no row had.
-func (j *Joined) alone() []string {
-	return slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.found[id] })
-}
-
 // Rename gives rows a column under another name.
 func (j *Joined) Rename(column, as string) {
 	if j.as == nil {
@@ -360,13 +252,3 @@ func (j *Joined) Rename(column, as string) {
 }
 
 func (j *Joined) nameOf(column string) string { return cmp.Or(j.as[column], column) }
-
-// clear empties the file's columns in a row without a partner: the file says nothing of it.
-func (j *Joined) clear(row *dataset.Row) (err error) {
-	for _, name := range j.columns {
-		if j.there[name] {
-			err = errors.Join(err, row.Set(j.nameOf(name), nil))
-		}
-	}
-	return err
-}

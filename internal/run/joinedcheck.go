@@ -24,11 +24,9 @@ func (j *Joined) LeftOut() int {
 
 // changedRows counts the rows of the file of whose ids there are other texts or systems alone.
 func (j *Joined) changedRows() (n int) {
-	if j != nil {
-		for id := range j.changed {
-			if !j.found[id] {
-				n++
-			}
+	for _, r := range j.rows {
+		if r.changed && !r.found {
+			n++
 		}
 	}
 	return n
@@ -39,7 +37,8 @@ func (j *Joined) Check(p *Process) error {
 	if !j.ended {
 		return nil
 	}
-	if len(j.found) == 0 && (j.others > 0 || j.other != "") {
+	alone := j.alone()
+	if len(alone) == len(j.ids) && (j.others > 0 || j.other != "") {
 		what := "name other systems in their column system or model than it does: write them alike, or leave that column " +
 			"out of one of the files"
 		if j.other != "" {
@@ -48,7 +47,7 @@ func (j *Joined) Check(p *Process) error {
 		}
 		return fmt.Errorf("%s: rows with its ids %s", j.File, what)
 	}
-	if len(j.found) == 0 {
+	if len(alone) == len(j.ids) {
 		hint := ""
 		if textID.MatchString(j.asked) {
 			hint = "; those of the rows are made of texts: make their file again with --id COLUMN, if there is one"
@@ -70,7 +69,6 @@ func (j *Joined) Check(p *Process) error {
 			"COLUMN,COLUMN", j.File,
 			words.Printable(j.again))})
 	}
-	alone := j.alone()
 	if len(alone) == 0 {
 		return nil
 	}

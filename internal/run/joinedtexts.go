@@ -30,14 +30,9 @@ func (j *Joined) textsOf(row *dataset.Row) (texts []said) {
 	return texts
 }
 
-// isOther tells whether a row is of another system than the file's row of its id.
-func (j *Joined) isOther(id string, row *dataset.Row) bool {
-	return j.systems[id].IsOther(row.SystemName())
-}
-
-// otherText finds a text that the file's row of the id has and the row has not: its place in the row's Values.
-func (j *Joined) otherText(id string, row *dataset.Row) (other said, field int) {
-	for _, s := range j.texts[id] {
+// otherText finds a text that a row of the file has and the row has not: its place in the row's Values.
+func (j *Joined) otherText(of *joinedRow, row *dataset.Row) (other said, field int) {
+	for _, s := range of.texts {
 		if raw, own := row.Get(s.column); own && j.copied[s.column] && dataset.FoldSpace(dataset.PlainText(raw)) != s.text {
 			return s, 0
 		}
@@ -173,8 +168,8 @@ const mostSystems = 1000
 
 // namesSystems tells whether the file names the system of a row.
 func (j *Joined) namesSystems() bool {
-	for _, s := range j.systems {
-		if s.Column() != "" {
+	for _, r := range j.rows {
+		if r.system.Column() != "" {
 			return true
 		}
 	}
@@ -183,10 +178,10 @@ func (j *Joined) namesSystems() bool {
 
 // nameSystemsAs takes what the file says of systems for what rows say in another column, if that names one of them.
 func (j *Joined) nameSystemsAs(column string, named map[string]bool) {
-	for _, s := range j.systems {
-		if named[s.String()] {
-			for id, s := range j.systems {
-				j.systems[id] = s.In(column)
+	for _, one := range j.rows {
+		if named[one.system.String()] {
+			for _, r := range j.rows {
+				r.system = r.system.In(column)
 			}
 			return
 		}
@@ -196,8 +191,8 @@ func (j *Joined) nameSystemsAs(column string, named map[string]bool) {
 // isCopied tells whether texts of several words in a column of the file are mostly those that rows have there.
 func (j *Joined) isCopied(column string, has func(text string) bool) bool {
 	filled, found := 0, 0
-	for _, texts := range j.texts {
-		for _, s := range texts {
+	for _, r := range j.rows {
+		for _, s := range r.texts {
 			if s.column == column && strings.Contains(s.text, " ") {
 				filled++
 				if has(s.text) {
@@ -213,8 +208,8 @@ func (j *Joined) isCopied(column string, has func(text string) bool) bool {
 // is none.
 func (j *Joined) unknownTexts(first *dataset.Row) string {
 	filled := map[string]int{}
-	for _, texts := range j.texts {
-		for _, s := range texts {
+	for _, r := range j.rows {
+		for _, s := range r.texts {
 			if j.fieldIn(s.column, first) >= 0 {
 				return ""
 			}
@@ -224,7 +219,7 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(filled)) {
-		if float64(filled[column]) >= mostlyFilled*float64(len(j.texts)) {
+		if float64(filled[column]) >= mostlyFilled*float64(len(j.rows)) {
 			return column
 		}
 	}
@@ -233,8 +228,8 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 
 // hasTexts tells whether the file says anything in several words besides the columns that rows get.
 func (j *Joined) hasTexts() bool {
-	for _, texts := range j.texts {
-		if slices.ContainsFunc(texts, func(s said) bool { return strings.Contains(s.text, " ") }) {
+	for _, r := range j.rows {
+		if slices.ContainsFunc(r.texts, func(s said) bool { return strings.Contains(s.text, " ") }) {
 			return true
 		}
 	}
@@ -245,8 +240,8 @@ func (j *Joined) hasTexts() bool {
 // one that is known by its name.
 func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text string) bool) (likely string) {
 	filled, found, most := map[string]int{}, map[string]int{}, 0
-	for _, texts := range j.texts {
-		for _, s := range texts {
+	for _, r := range j.rows {
+		for _, s := range r.texts {
 			if j.fieldIn(s.column, first) == field {
 				return ""
 			}
@@ -258,7 +253,7 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 	}
 	for column, n := range found {
 		_, own := first.Get(column)
-		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.texts))
+		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.rows))
 		found := float64(n) / float64(filled[column])
 		isText := found >= mostFound || isFilled && found >= someFound
 		if !own && isText && (n > most || n == most && column < likely) {

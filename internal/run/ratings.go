@@ -178,7 +178,7 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 	key := [3]string{id, d.name, who}
 	if line := r.lines[key]; line > 0 {
 		how := "leave one of the two out"
-		if system := row.SystemName(); j.systems[id].IsOther(system) {
+		if system := row.SystemName(); j.rows[id].system.IsOther(system) {
 			how = fmt.Sprintf("these are of two systems: tell them apart with --id %s,%s", dataset.ColumnID, system.Column())
 		}
 		return fmt.Errorf("%s rated %q in %s in line %d already: %s", words.Printable(who), id, d.name, line, how)
@@ -191,8 +191,7 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 	if err := j.check(raw); err != nil {
 		d.lines, d.fault = append(d.lines, row.Line), cmp.Or(d.fault, err)
 	}
-	j.addRating(id, d, bytes.Clone(raw))
-	j.systems[id], j.texts[id] = row.SystemName(), j.textsOf(row)
+	j.addRating(id, row, d, bytes.Clone(raw))
 	return nil
 }
 
@@ -231,23 +230,24 @@ func (r *Ratings) find(name string) *ratedDimension {
 }
 
 // addRating gives the rows of an id a rating more.
-func (j *Joined) addRating(id string, d *ratedDimension, raw json.RawMessage) {
-	values, there := j.rows[id]
-	if !there {
-		j.ids = append(j.ids, id)
+func (j *Joined) addRating(id string, row *dataset.Row, d *ratedDimension, raw json.RawMessage) {
+	of := j.rows[id]
+	if of == nil {
+		of = j.add(id, row)
 	}
-	place := slices.IndexFunc(d.columns, func(c int) bool { return c >= len(values) || values[c] == nil })
+	isFree := func(c int) bool { return c >= len(of.values) || of.values[c] == nil }
+	place := slices.IndexFunc(d.columns, isFree)
 	if place < 0 {
 		place = len(d.columns)
 		d.columns = append(d.columns, len(j.columns))
 		column := fmt.Sprintf("%s (rating %d)", d.name, place+1)
 		j.columns, j.there[column] = append(j.columns, column), true
 	}
-	for len(values) <= d.columns[place] {
-		values = append(values, nil)
+	for len(of.values) <= d.columns[place] {
+		of.values = append(of.values, nil)
 	}
-	values[d.columns[place]] = raw
-	j.rows[id] = values
+	of.values[d.columns[place]] = raw
+	of.system, of.texts = row.SystemName(), j.textsOf(row)
 }
 
 // Dimensions are the names of those that were rated, as the file has them.

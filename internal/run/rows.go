@@ -59,7 +59,7 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 	defer closeRows()
 	noted := false
 	if in.Joined != nil {
-		in.Joined.ended, in.Joined.seen = false, map[string]string{}
+		in.Joined.begin()
 		if err := in.learn(ctx, p, file); err != nil {
 			return err
 		}

@@ -1,0 +1,161 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// begin begins a file of rows that get columns.
+func (j *Joined) begin() {
+	j.ended = false
+	for _, r := range j.rows {
+		r.text = nil
+	}
+}
+
+// joinedMatch is what the file has for a row.
+type joinedMatch struct {
+	id      string
+	of      *joinedRow // of that id; nil is none
+	isOther bool       // it is of another system
+	said    said       // of a text that it has and the row has not: the place in the row's Values, else -1
+	field   int
+}
+
+func (j *Joined) match(row *dataset.Row) (m joinedMatch) {
+	m.id = cmp.Or(j.idOf(row), row.ID)
+	m.of = j.rows[m.id]
+	if item, ok := row.Get(j.Item); m.of == nil && ok {
+		if m.of = j.rows[dataset.PlainText(item)]; m.of != nil {
+			m.id = dataset.PlainText(item)
+		}
+	}
+	if m.field = -1; m.of != nil {
+		m.isOther = m.of.system.IsOther(row.SystemName())
+		m.said, m.field = j.otherText(m.of, row)
+	}
+	return m
+}
+
+// set gives a row the columns of its partner.
+func (j *Joined) set(row *dataset.Row) error {
+	m := j.match(row)
+	j.last = m
+	switch {
+	case m.of == nil:
+	case m.isOther:
+		j.others, m.of.changed = j.others+1, true
+	case m.field >= 0:
+		j.other, m.of.changed = cmp.Or(j.other, m.said.column), true
+	default:
+		text := ""
+		if len(row.Values) > 0 {
+			text = dataset.FoldSpace(row.Values[0])
+		}
+		switch before := m.of.text; {
+		case before == nil:
+		case *before == text:
+			j.again = m.id
+		default:
+			j.spread = m.id
+		}
+		m.of.found, m.of.text = true, &text
+		return j.fill(row, m.of)
+	}
+	j.asked = cmp.Or(j.asked, m.id)
+	return j.clear(row)
+}
+
+// fill gives a row the columns of a row of the file.
+func (j *Joined) fill(row *dataset.Row, of *joinedRow) error {
+	for i, raw := range of.values {
+		if raw == nil && !j.there[j.columns[i]] {
+			continue
+		}
+		if err := row.Set(j.nameOf(j.columns[i]), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AllRows are the rows of the file, where read gives those with the texts, each after set: with the place that they
+// have in the file, and behind them the rows without a partner: with the text that the file says where one of their id
+// has another, else without known texts.
+func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
+	changed := map[string]*dataset.Row{}
+	var alone, columns []string
+	rest := false
+	return func() (*dataset.Row, error) {
+		for !rest {
+			row, err := read()
+			if errors.Is(err, io.EOF) {
+				alone, rest = j.alone(), true
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			m := j.last
+			if m.of == nil || m.isOther {
+				continue
+			}
+			row.Source, row.Line, columns = j.File, m.of.line, row.Columns()
+			if m.field < 0 {
+				return row, nil
+			}
+			row.Values[m.field], changed[m.id] = m.said.text, row
+		}
+		if len(alone) == 0 {
+			return nil, io.EOF
+		}
+		id := alone[0]
+		alone = alone[1:]
+		if row := changed[id]; row != nil {
+			j.rows[id].found = true
+			return row, j.fill(row, j.rows[id])
+		}
+		return j.withoutTexts(id, fields, columns)
+	}
+}
+
+// withoutTexts is a row of the file whose texts are not known. It has the columns that others have.
+func (j *Joined) withoutTexts(id string, fields int, columns []string) (*dataset.Row, error) {
+	row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
+	for _, name := range columns {
+		if name != dataset.ColumnID {
+			err = cmp.Or(err, row.Set(name, nil))
+		}
+	}
+	of := j.rows[id]
+	for _, s := range of.texts {
+		raw, _ := json.Marshal(s.text) // a text has no error
+		err = cmp.Or(err, row.Set(s.column, raw))
+	}
+	if err = cmp.Or(err, j.fill(row, of)); err != nil {
+		return nil, err
+	}
+	row.ID, row.Source, row.Line, row.AnyText = id, j.File, of.line, true
+	row.Values = slices.Repeat([]string{id}, fields) // none of them is missing
+	return row, nil
+}
+
+// alone are the ids that no row had.
+func (j *Joined) alone() []string {
+	return slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.rows[id].found })
+}
+
+// clear empties the file's columns in a row without a partner: the file says nothing of it.
+func (j *Joined) clear(row *dataset.Row) (err error) {
+	for _, name := range j.columns {
+		if j.there[name] {
+			err = errors.Join(err, row.Set(j.nameOf(name), nil))
+		}
+	}
+	return err
+}
