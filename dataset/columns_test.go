@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // TestColumns: a column that a file lacks is one fault; one that single rows lack is theirs.
@@ -195,12 +197,12 @@ func TestSameText(t *testing.T) {
 		rows    int // of 100
 		want    string
 	}{
-		"a message": {"Error: rate limit", "A passage with several words, numbered %d", 3,
-			`in.jsonl: 3 rows of different inputs have the same question, "Error: rate limit" (as in line 2): leave`},
-		"two rows":   {"Error: rate limit", "A passage with several words, numbered %d", 2, ""},
-		"one input":  {"Error: rate limit", "A passage with several words", 3, ""},
+		"a message": {"The quota is used up", "A passage with several words, numbered %d", 3,
+			`in.jsonl: 3 rows of different inputs have the same question, "The quota is used up" (as in line 2): leave`},
+		"two rows":   {"The quota is used up", "A passage with several words, numbered %d", 2, ""},
+		"one input":  {"The quota is used up", "A passage with several words", 3, ""},
 		"two words":  {"Yes, sir", "A passage with several words, numbered %d", 50, ""},
-		"few of all": {"Error: rate limit", "A passage with several words, numbered %d", 3, ""},
+		"few of all": {"The quota is used up", "A passage with several words, numbered %d", 3, ""},
 	} {
 		var lines strings.Builder
 		all := map[bool]int{true: 200, false: 100}[name == "few of all"]
@@ -220,6 +222,30 @@ func TestSameText(t *testing.T) {
 		}
 		if notes := strings.Join(r.Notes(), "|"); !strings.HasPrefix(notes, c.want) || (notes == "") != (c.want == "") {
 			t.Errorf("%s: %s", name, notes)
+		}
+	}
+}
+
+// TestFailedCalls: messages of calls that failed are no texts, and refusals where the task knows none.
+func TestFailedCalls(t *testing.T) {
+	tasks := map[string]*taxonomy.Taxonomy{"question-generation": questions(t)}
+	var err error
+	if tasks["instruction-following"], err = taxonomy.Builtin("instruction-following"); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][2]bool{ // of either task
+		"Error code: 429 - {'error': {'message': 'Rate limit reached, try again in 607ms'}}": {true, true},
+		"ERROR": {true, true}, "[]": {true, true}, `{"error": "timeout"}`: {true, true}, "timeout": {true, true},
+		"Cannot generate a question.": {true, true}, "503 Server Error": {true, true}, "<empty response>": {true, true},
+		"I'm sorry, but I cannot do that.": {true, false}, "As an AI language model, I cannot": {true, false},
+		"Who failed?": {false, false}, "Erroneous claims were made by whom?": {false, false}, "No": {false, false},
+		"Can't birds fly?": {false, false}, "Is 429 a prime?": {false, false},
+	} {
+		for k, name := range []string{"question-generation", "instruction-following"} {
+			r := &Reader{opt: Options{Taxonomy: tasks[name]}}
+			if got := r.isFailed(text); got != want[k] {
+				t.Errorf("%s: %s: %v", name, text, got)
+			}
 		}
 	}
 }

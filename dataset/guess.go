@@ -180,6 +180,8 @@ func (r *Reader) watchWords(row *Row) {
 		}
 		if slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
 			r.noText[f] = r.noText[f].and(row.Values[i], r.placeOf(row))
+		} else if judged && r.isFailed(row.Values[i]) {
+			r.failed = r.failed.and(row.Values[i], r.placeOf(row))
 		}
 		if !judged && isOption(row.Values[i], row) {
 			r.options[f] = r.options[f].and(row.Values[i], r.placeOf(row))
@@ -243,7 +245,10 @@ func (r *Reader) doubtfulNote() string {
 				words.Plural(of.rows, "row has", "rows have"), of.text, f, of.place, r.opt.mapOption()))
 		}
 	}
-	if same := r.same.note(r.judged(), r.rows); same != "" {
+	if r.failed.rows > 0 {
+		notes = append(notes, fmt.Sprintf("%s %.60q or the like as the %s (first in %s): leave it empty where a call failed",
+			words.Plural(r.failed.rows, "row has", "rows have"), words.Printable(r.failed.text), r.judged(), r.failed.place))
+	} else if same := r.same.note(r.judged(), r.rows); same != "" {
 		notes = append(notes, same)
 	}
 	return strings.Join(notes, "; ")

@@ -198,6 +198,7 @@ type Reader struct {
 	oneWord  map[string]string    // a text of the fields that every row needs and of which all texts are one word
 	noText   map[string]someTexts // by field, that are none
 	same     sameTexts
+	failed   someTexts            // messages of calls that failed
 	options  map[string]someTexts // by field, that are names of options
 	short    int                  // rows whose passage is no longer than their question
 	began    bool

@@ -3,9 +3,12 @@ package dataset
 import (
 	"fmt"
 	"hash/maphash"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // A text of so many words that so many rows, and such a share of them, have for different inputs may be none, as the
@@ -16,6 +19,28 @@ const (
 	leastSameShare = 0.02
 	mostSameKept   = 100_000 // texts
 )
+
+// failedCall begins what programs write where a call failed or gave nothing.
+var failedCall = regexp.MustCompile(`(?i)^[\s\W]*(error\b|exception\b|failed\b|failure\b|time(d )?out\b|traceback\b|` +
+	`rate.?limit|too many requests|internal server error|service unavailable|bad gateway|http[ /\d.]* [45]\d\d\b|` +
+	`[45]\d\d (client|server|bad|too|not|internal)|(request|connection) (failed|timed|error|refused|reset)|` +
+	`(cannot|can't|could not|unable to|failed to) (generate|create|produce|parse|complete)\b|` +
+	`no (output|response|content|question|answer)( (was |were )?(generated|returned|found|available))?[.!]?\s*$)|` +
+	`^\s*(\[\s*\]|\{\s*\}|<[a-z_ ]*(empty|none|null|error|blank)[a-z_ ]*>)\s*$`)
+
+// refusal begins an answer that refuses.
+var refusal = regexp.MustCompile(`(?i)^\W*(i['’]?m sorry|i am sorry|sorry,|i apologi[sz]e|as an ai|` +
+	`i (cannot|can['’]?t|am unable|am not able|won['’]?t)|i['’]?m (unable|not able))\b`)
+
+// isFailed tells whether a text is what programs write where a call failed, or a refusal where the task knows none.
+func (r *Reader) isFailed(text string) bool {
+	text = text[:min(len(text), longestFault)]
+	if failedCall.MatchString(text) {
+		return true
+	}
+	knows := func(y taxonomy.Type) bool { return strings.Contains(strings.ToLower(y.Name+" "+y.Definition), "refus") }
+	return refusal.MatchString(text) && !slices.ContainsFunc(r.opt.Taxonomy.Types, knows)
+}
 
 // sameTexts count the rows with the same text under evaluation.
 type sameTexts struct {
@@ -38,7 +63,8 @@ func (s *sameTexts) add(row *Row, place func(*Row) string) {
 	}
 	key := maphash.String(s.seed, text)
 	same, known := s.rows[key]
-	if !known && len(s.rows) == mostSameKept || len(strings.Fields(text)) < leastSameWords {
+	isAsking := strings.HasSuffix(strings.TrimSpace(text), "?") // no message does, but a question may fit many passages
+	if !known && len(s.rows) == mostSameKept || len(strings.Fields(text)) < leastSameWords || isAsking {
 		return
 	}
 	input := maphash.Comparable(s.seed, strings.Join(row.Values[1:], "\n"))
