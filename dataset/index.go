@@ -169,6 +169,17 @@ func (r *Row) NameBy(name string) string {
 	return ""
 }
 
+// NamesBy joins what several columns name, whose names stand with commas between them.
+func (r *Row) NamesBy(columns string) string {
+	var names []string
+	for column := range strings.SplitSeq(columns, ",") {
+		if name := r.NameBy(column); name != "" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // String is the name; "" is none.
 func (s SystemName) String() string { return s.name }
 

@@ -28,7 +28,9 @@ const maxKeyColumns = 12
 // of a group, such as a passage, is paired by the judged text, or likewise by its order: the rest of what a system was
 // given may be of its own making, as the answer that a question is for.
 type Pairing struct {
-	System string // column that names systems; NewPairing sets ColumnSystem. Rows without it may name theirs otherwise
+	// column that names systems, or several with commas between them; NewPairing sets ColumnSystem. Rows without it may
+	// name theirs otherwise
+	System string
 
 	byID       bool // whatever the ids are
 	group      int  // place of the taxonomy's group field in Row.Values; -1 if there is none
@@ -147,7 +149,10 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	s.groups = append(s.groups, group)
 	system := SystemName{column: p.System}
 	raw, named := row.FindAnyCase(p.System)
-	if system.name = NameIn(raw); !named {
+	switch system.name = NameIn(raw); {
+	case strings.Contains(p.System, ","):
+		system.name = row.NamesBy(p.System)
+	case !named:
 		system = row.SystemName()
 	}
 	if system.column != "" && !p.withSystem {

@@ -173,6 +173,15 @@ func TestPairingOfModels(t *testing.T) {
 	if got := p.Match(); fmt.Sprint(got.Of, got.By) != "[1 0] [input model]" {
 		t.Errorf("%+v", got)
 	}
+	p = NewPairing(task, nil)
+	p.System = "model,kind"
+	for i, names := range [][2]string{{"m", "1"}, {"m", "2"}, {"m", "2"}, {"m", "1"}} {
+		add := []func(*Row){p.AddA, p.AddB}[i/2]
+		add(rowWith(t, "", "all", "x", fmt.Sprint("text ", i), map[string]any{"model": names[0], "kind": names[1]}))
+	}
+	if got := p.Match(); fmt.Sprint(got.Of, got.By) != "[1 0] [input model,kind]" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestPairingMoved: of a few rows behind one that is gone, ids that are numbers pair others; they are counted.

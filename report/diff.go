@@ -41,6 +41,7 @@ type Diff struct {
 	// the rows without error of each system that rows name, where a file has several
 	Systems []SystemDiff `json:"systems,omitempty"`
 	systems *systems     // by the column that names several; nil where none does
+	by      string       // DiffOptions.By
 	hints   Hints        // of what may name them else
 	// the first rows whose text under evaluation has another beginning, in B's order
 	ChangedTexts []TextChange  `json:"changed_texts"`
@@ -156,7 +157,7 @@ func NewComparison(o DiffOptions) *Comparison {
 	for _, column := range columns {
 		c.systems = append(c.systems, &pairSums{newSystems(column), newSums(4)})
 	}
-	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
+	c.diff = Diff{Taxonomy: s.taxonomy, by: o.By, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples, side.id = []string{}, []string{}, o.ID
@@ -207,9 +208,8 @@ func (c *Comparison) add(side int, r diffRow) error {
 		return err
 	}
 	add(r.Row)
-	if c.options.By == "" {
-		c.diff.hints.Add(r.Row)
-	}
+	c.diff.hints.file = side
+	c.diff.hints.Add(r.Row)
 	kept := sideRow{id: strings.Clone(r.ID), group: newGroupHash(r.group), found: found}
 	for i, by := range c.systems {
 		kept.systems[i] = by.place(side, by.nameOf(r.Row))

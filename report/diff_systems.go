@@ -26,15 +26,16 @@ func (d *SystemDiff) isSure() bool { return float64(d.PHolm) < 1-stats.Level }
 
 // systems are those that a column names in two files.
 type systems struct {
-	column string
-	names  []string
-	places map[string]int
-	rows   [][2]int        // of each, in A and B
-	seen   map[string]bool // columns that a row has
+	column  string // or several, with commas between them
+	columns []string
+	names   []string
+	places  map[string]int
+	rows    [][2]int        // of each, in A and B
+	seen    map[string]bool // columns that a row has
 }
 
 func newSystems(column string) *systems {
-	return &systems{column: column, places: map[string]int{}, seen: map[string]bool{}}
+	return &systems{column: column, columns: strings.Split(column, ","), places: map[string]int{}, seen: map[string]bool{}}
 }
 
 // pairSums count the pairs of each system.
@@ -43,20 +44,33 @@ type pairSums struct {
 	sums *sums // by group, a block a system: pairs, those of which A is without error, B, and A alone
 }
 
-// nameOf is what a row says in the column, or in several, whose names are joined by commas.
+// nameOf is what a row says in the column, or in several.
 func (s *systems) nameOf(row *dataset.Row) string {
-	var names []string
-	for column := range strings.SplitSeq(s.column, ",") {
-		if name := row.NameBy(column); name != "" {
-			names, s.seen[column] = append(names, name), true
+	for _, column := range s.columns {
+		s.seen[column] = s.seen[column] || row.NameBy(column) != ""
+	}
+	return row.NamesBy(s.column)
+}
+
+// missing is a column that no row has; "" is none.
+func (s *systems) missing() string {
+	for _, column := range s.columns {
+		if !s.seen[column] {
+			return column
 		}
 	}
-	return strings.Join(names, ", ")
+	return ""
 }
 
 // where chooses one of the systems.
-func (s *systems) where() string {
-	return "--where " + strings.ReplaceAll(s.column, ",", "=NAME --where ") + "=NAME"
+func (s *systems) where() string { return whereOf(s.column) }
+
+func whereOf(columns string) string {
+	var all []string
+	for column := range strings.SplitSeq(columns, ",") {
+		all = append(all, "--where "+words.Quote(column)+"=NAME")
+	}
+	return strings.Join(all, " ")
 }
 
 // place is that of a system among the names, which a file has a row of.
@@ -121,8 +135,11 @@ func (s *systems) named() (named [2]int) {
 	return named
 }
 
-// checkBy refuses a column of systems that a file lacks.
+// checkBy refuses columns of systems that the files lack.
 func (c *Comparison) checkBy() error {
+	if missing := c.systems[0].missing(); c.options.By != "" && missing != "" {
+		return OptionErrorf("--by %s: no row has the column %q", c.options.By, missing)
+	}
 	for side, named := range c.systems[0].named() {
 		if c.options.By != "" && named == 0 {
 			file := []string{c.diff.A.File, c.diff.B.File}[side]
@@ -163,17 +180,24 @@ func (s *systems) diffs(together Number, sums func(at int) (a, b *stats.GroupSum
 	return out
 }
 
-// pooled says that several systems count together, and of which of them the rows without error surely changed.
-func (d *Diff) pooled() []string {
-	if columns := d.hints.find(); d.systems == nil && len(columns) > 0 {
-		return []string{fmt.Sprintf("rows may be of several systems (by %s), which count together; --by %[1]s tells them "+
-			"apart", columns[0])}
+// pooled says that several systems count together, of which of them the rows without error surely changed, and what the
+// files have another mix of.
+func (d *Diff) pooled() (facts []string) {
+	but := slices.Clone(dataset.SystemColumns)
+	switch columns := d.hints.find(); {
+	case d.systems != nil:
+		but = append(but, d.systems.columns...)
+		facts = append(facts, fmt.Sprintf("%d systems (by %s) count together; %s takes one%s", d.systems.most(),
+			d.systems.column, d.systems.where(), surelyChanged(d.Systems)))
+	case len(columns) > 0 && d.by == "":
+		facts = append(facts, fmt.Sprintf("rows may be of several systems (by %s), which count together; --by %[1]s tells "+
+			"them apart", columns[0]))
 	}
-	if d.systems == nil {
-		return nil
+	if shifted := d.hints.shifted(but); len(shifted) > 0 {
+		facts = append(facts, fmt.Sprintf("the files have another mix of %s, which may be what changed: %s compares one",
+			someOf(shifted), whereOf(shifted[0])))
 	}
-	return []string{fmt.Sprintf("%d systems (by %s) count together; %s takes one%s", d.systems.most(),
-		d.systems.column, d.systems.where(), surelyChanged(d.Systems))}
+	return facts
 }
 
 // surelyChanged names the systems of which the rows without error surely changed; "" where none did.

@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	mostHinted    = 60 // values that a column has at most that is taken for one of systems
-	leastHinted   = 5  // rows that each value has on average, in a column of an unusual name
-	longestHinted = 40 // bytes of its values
-	mostNamed     = 3  // columns of unusual names that are named
-	mostLookedAt  = 64 // columns of unusual names: each costs a look at every row
-	firstRows     = 20 // in which columns are looked for
+	mostHinted    = 60      // values that a column has at most that is taken for one of systems
+	leastHinted   = 5       // rows that each value has on average, in a column of an unusual name
+	longestHinted = 40      // bytes of its values
+	longestPrompt = 1 << 10 // of those of which it is looked whether their mix is another
+	mostNamed     = 3       // columns of unusual names that are named
+	mostLookedAt  = 64      // columns of unusual names: each costs a look at every row
+	firstRows     = 20      // in which columns are looked for
 )
 
 // Hints find columns that may tell systems apart where none is called "system": one of another usual name with some
@@ -29,25 +30,32 @@ type Hints struct {
 	// of the first rows, and parts of their objects by path, to the rows of each value in two files, of one more than
 	// mostHinted at most; nil is one that holds something else
 	columns map[string]map[string][2]int
+	long    map[string]bool // columns with longer values, as of prompts
 	rows    int
-	file    int // of the rows: 0 or 1
+	width   int    // columns of the widest row
+	of      [2]int // rows of the files
+	file    int    // of the row: 0 or 1
 }
 
 // Add looks at a row.
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
-		h.columns = map[string]map[string][2]int{}
+		h.columns, h.long = map[string]map[string][2]int{}, map[string]bool{}
 	}
-	if h.rows++; h.rows <= firstRows {
+	h.of[h.file]++
+	width := len(row.Columns())
+	if h.rows++; h.rows <= firstRows || width > h.width { // a row has more than those before
 		h.addColumns(row)
 	}
+	h.width = max(h.width, width)
 	for name, values := range h.columns {
 		raw, ok := row.Find(name)
 		switch {
 		case !ok || values == nil || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
-		case len(raw) > longestHinted && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
+		case len(raw) > longestPrompt && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
 			h.columns[name] = nil
 		default:
+			h.long[name] = h.long[name] || len(raw) > longestHinted
 			rows := values[string(raw)]
 			rows[h.file]++
 			values[string(raw)] = rows
@@ -81,7 +89,7 @@ var ownObjects = []string{dataset.ColumnDiagnosis, "scores", "issues", dataset.C
 func MayNameSystems(column string) bool {
 	last := strings.ToLower(column[strings.LastIndexByte(column, '.')+1:]) // of a path
 	usual := strings.TrimSuffix(strings.TrimSuffix(last, "_name"), "_id")
-	return slices.Contains([]string{"model", "system", "generator", "run"}, usual)
+	return slices.Contains([]string{"model", "system", "generator", "engine", "llm", "run"}, usual)
 }
 
 // Usual is the column of a usual name with the most values; "" without any.
@@ -116,7 +124,8 @@ func (h *Hints) find() (columns []string) {
 		for _, rows := range h.columns[name] {
 			filled += rows[0] + rows[1]
 		}
-		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*filled > h.rows
+		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*filled > h.rows &&
+			(!h.long[name] || MayNameSystems(name))
 		if some && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
 			columns = append(columns, name)
 		}
@@ -129,35 +138,47 @@ func (h *Hints) find() (columns []string) {
 const mostlyShared = 0.9
 
 // shifted are columns but some that have another mix of values in the second file than in the first, by more than
-// chance explains.
+// chance explains: chi-square is four standard deviations above its mean. Rows without a value have one, too.
 func (h *Hints) shifted(but []string) (columns []string) {
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
-		values := h.columns[name]
+		values := maps.Clone(h.columns[name])
 		isBut := slices.ContainsFunc(but, func(other string) bool { return strings.EqualFold(other, name) })
-		if isBut || len(values) < 2 || len(values) > mostHinted || hasNumbers(values) {
+		if isBut || len(values) == 0 || len(values) > mostHinted {
 			continue
 		}
-		var filled, shared [2]float64
+		var shared, filled [2]int
 		for _, rows := range values {
 			for file, n := range rows {
-				filled[file] += float64(n)
-				shared[file] += float64(n) * indicator(min(rows[0], rows[1]) > 0)
+				filled[file] += n
 			}
 		}
-		isShared := shared[0] >= mostlyShared*filled[0] && shared[1] >= mostlyShared*filled[1]
-		if !isShared || 2*(filled[0]+filled[1]) < float64(h.rows) {
-			continue
+		if none := [2]int{h.of[0] - filled[0], h.of[1] - filled[1]}; none != [2]int{} {
+			values[""] = none
 		}
-		chi2, a, b := 0.0, math.Sqrt(filled[1]/filled[0]), math.Sqrt(filled[0]/filled[1])
+		chi2, a, b := 0.0, math.Sqrt(float64(h.of[1])/float64(h.of[0])), math.Sqrt(float64(h.of[0])/float64(h.of[1]))
 		for _, rows := range values {
 			d := float64(rows[0])*a - float64(rows[1])*b
 			chi2 += d * d / float64(rows[0]+rows[1])
+			if min(rows[0], rows[1]) > 0 {
+				shared[0], shared[1] = shared[0]+rows[0], shared[1]+rows[1]
+			}
 		}
-		if df := float64(len(values) - 1); chi2 > df+4*math.Sqrt(2*df) { // four standard deviations above its mean
+		isShared := float64(shared[0]) >= mostlyShared*float64(h.of[0]) && float64(shared[1]) >= mostlyShared*float64(h.of[1])
+		if df := float64(len(values) - 1); isShared && chi2 > df+4*math.Sqrt(2*df) {
 			columns = append(columns, name)
 		}
 	}
 	return columns
+}
+
+// shiftedText says which columns are shifted, and the flag that weighs them alike, which begins with by.
+func (h *Hints) shiftedText(but []string, by string) []string {
+	shifted := h.shifted(but)
+	if len(shifted) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the files have another mix of %s, which may be what differs between them: %s takes each "+
+		"value with the same weight in both", someOf(shifted), by+","+words.Quote(shifted[0]))}
 }
 
 // dayOf begins a time, which names no system.

@@ -97,8 +97,8 @@ const shownSystems = 3
 
 // systemsText says which systems are paired with others: those of one file may be what changed.
 func (p *Pairing) systemsText(a string) string {
-	return fmt.Sprintf("%s; to compare one system of A alone: erreval show %s --where %s=NAME -o ONE",
-		OtherSystems(p.Systems, "A", "B"), words.Quote(a), words.Quote(p.column))
+	return fmt.Sprintf("%s; to compare one system of A alone: erreval show %s %s -o ONE",
+		OtherSystems(p.Systems, "A", "B"), words.Quote(a), whereOf(p.column))
 }
 
 // OtherSystems says which systems of a file are paired with others of another one.

@@ -45,6 +45,7 @@ type Stats struct {
 	BySystem       []SystemDiff    `json:"by_system,omitempty"` // of two files that name several: from the first to the second
 	// of two files whose systems are the same, the second minus the first in each label, as limits on growth take it
 	Within   []Contrast    `json:"within,omitempty"`
+	Notes    []string      `json:"notes,omitempty"` // of two files: what may make the difference between them
 	Gates    []gate.Result `json:"gates,omitempty"` // see CheckGates
 	warnings []FileWarning
 }
@@ -249,6 +250,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if t.o.By == "" && !t.named || t.o.By == ByFile {
 			t.hints.file = min(len(t.rows.files)-1, 1)
 			t.hints.Add(row)
+			t.addUsual(row)
 		}
 		system, err := t.systemOf(row, file)
 		if err != nil {

@@ -52,6 +52,22 @@ func (s *Stats) grown(gates []gate.Gate, noError string) gate.Counts {
 	return c
 }
 
+// unpaired is the second of two files minus the first in a column, of all rows: of systems that both name with the same
+// weight, if weighed.
+func (s *Stats) unpaired(c int) (d Contrast, weighed bool) {
+	for _, w := range s.Within {
+		if w.column == c {
+			return w, true
+		}
+	}
+	d = s.between(c, 1, 0)
+	d.PHolm = Number(min(1, float64(d.P)*float64(len(s.others()))))
+	if s.isClean(&d) {
+		d.PHolm = d.P
+	}
+	return d, false
+}
+
 // leavesMany tells whether many rows of a system, as of one that the other file has under another name, are in no pair.
 func (s *Stats) leavesMany(d *Contrast) bool {
 	return float64(d.alone[0]) > dataset.FewUnpaired*float64(s.Systems[d.system].Tagged) ||
@@ -82,17 +98,15 @@ func (s *Stats) growth() growth {
 			if d.system == 0 {
 				l.Difference = -l.Difference
 			}
-			for _, w := range s.Within {
-				switch {
-				case w.column != c:
-				case !d.Paired:
+			w, weighed := s.unpaired(c)
+			switch {
+			case !d.Paired && weighed:
+				l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
+			case d.Paired && s.leavesMany(&d): // the surer one of both
+				if w.P < l.P {
 					l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
-				case s.leavesMany(&d): // the surer one of both
-					if w.P < l.P {
-						l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
-					}
-					l.P, l.PHolm = min(1, 2*l.P), min(1, 2*l.PHolm)
 				}
+				l.P, l.PHolm = min(1, 2*l.P), min(1, 2*l.PHolm)
 			}
 		}
 		if column.name == "" {

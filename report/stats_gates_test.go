@@ -109,6 +109,7 @@ func TestGrownWithinSystems(t *testing.T) {
 		"beside one system for all":           {file("b", 40, 4, 160, 64, "t"), `system":"all","model`, "", false},
 		"beside an empty system":              {file("b", 40, 4, 160, 64, "t"), `system":"","model`, "", false},
 		"by a column of another name":         {file("b", 40, 4, 160, 64, "t"), `system":"all","variant`, "variant", false},
+		"by a column that usually does":       {file("b", 40, 4, 160, 64, "t"), `system":"all","generator`, "", false},
 		"which nobody names":                  {file("b", 40, 4, 160, 64, "t"), "variant", "", true},
 	} {
 		old := file("a", 160, 16, 40, 16, "t")
@@ -154,29 +155,53 @@ func TestGrownOfRenamed(t *testing.T) {
 	}
 }
 
-// TestShiftedMix: a column whose values have other shares in the second file is named; those of several columns weigh
-// alike together, and none is forgotten.
-func TestShiftedMix(t *testing.T) {
-	var files [2][]string
-	for side := range files {
-		for k := range 100 {
-			isLaw := k < 20+60*side
-			label := map[bool]string{true: "Vague", false: "No Error"}[isLaw && k%2 == 0]
-			topic := map[bool]string{true: "law", false: "sport"}[isLaw]
-			row := systemRow([]string{"s", "t"}[k%4/2], fmt.Sprint(side, k), label)
-			files[side] = append(files[side], strings.Replace(row, `"id"`, fmt.Sprintf(`"topic":%q,"tone":"%d x","id"`, topic, k%3), 1))
+// TestGrownOfNewInputs: half of the inputs of two files are the same, and the others are worse in the second one.
+func TestGrownOfNewInputs(t *testing.T) {
+	for _, worse := range []bool{false, true} {
+		var files [2][]string
+		for side := range files {
+			for k := range 100 {
+				label, passage := "No Error", fmt.Sprint(k)
+				if k >= 50 {
+					passage = fmt.Sprint(side, k)
+				}
+				if k%10 == 0 || worse && side == 1 && k >= 50 && k%2 == 0 {
+					label = "Vague"
+				}
+				files[side] = append(files[side], systemRow("s", passage, label))
+			}
+		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
+		got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
+		if !s.Differences[0].Paired || got.Missed != worse {
+			t.Errorf("%+v, paired %v", got, s.Differences[0].Paired)
 		}
 	}
-	for within, want := range map[string]struct {
-		note   string
-		missed bool
-	}{"": {"another mix of topic, which may be what differs between them: --by file,system,topic takes", true},
-		"system,topic": {"", false}} {
-		s := statsOfFiles(t, StatsOptions{By: ByFile, Within: within, Group: "passage"}, files[:]...)
-		got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
-		if said := fmt.Sprint(s.Warnings()); got.Missed != want.missed || !strings.Contains(said, want.note) ||
-			strings.Contains(said, "another mix") != (want.note != "") {
-			t.Errorf("%q: %+v, %s", within, got, said)
+}
+
+// TestShiftedMix: a column whose values have other shares in the second file is named, of whatever kind; those of several
+// columns weigh alike together.
+func TestShiftedMix(t *testing.T) {
+	for name, values := range map[string][2]string{"of texts": {`"law"`, `"sport"`}, "of numbers": {"1", "2"},
+		"of truth": {"true", "false"}, "in some rows": {`"yes"`, "null"}, "of days": {`"2026-11-01"`, `"2026-11-02"`},
+		"of prompts": {`"Write one question on what the passage says."`, `"Write one question, and think first of what it says."`}} {
+		var files [2][]string
+		for side := range files {
+			for k := range 100 {
+				isLaw := k < 20+60*side
+				label := map[bool]string{true: "Vague", false: "No Error"}[isLaw && k%2 == 0]
+				more := fmt.Sprintf(`"topic":%s,"tone":"%d x","id"`, values[int(indicator(!isLaw))], k%3)
+				row := systemRow([]string{"s", "t"}[k%4/2], fmt.Sprint(side, k), label)
+				files[side] = append(files[side], strings.Replace(row, `"id"`, more, 1))
+			}
+		}
+		const note = "another mix of topic, which may be what differs between them: --by file,system,topic takes"
+		for _, within := range []string{"", "system,topic"} {
+			s := statsOfFiles(t, StatsOptions{By: ByFile, Within: within, Group: "passage"}, files[:]...)
+			got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
+			if said := fmt.Sprint(s.Notes); got.Missed != (within == "") || strings.Contains(said, note) != (within == "") {
+				t.Errorf("%s by %q: %+v, %s", name, within, got, said)
+			}
 		}
 	}
 }

@@ -21,6 +21,19 @@ func newInFiles(column string, labels int) *inFiles {
 	return &inFiles{newSystems(column), newSums(2 * labels)}
 }
 
+// addUsual looks for systems in further columns that usually name them, which the first row of two files has.
+func (t *Tally) addUsual(first *dataset.Row) {
+	if t.hints.rows > 1 || t.o.By != ByFile || t.o.Within != "" {
+		return
+	}
+	for _, column := range first.Columns() {
+		isKnown := func(in *inFiles) bool { return strings.EqualFold(in.column, column) }
+		if MayNameSystems(column) && !slices.ContainsFunc(t.inFiles, isKnown) {
+			t.inFiles = append(t.inFiles, newInFiles(column, len(t.stats.columns)))
+		}
+	}
+}
+
 // addNamed counts a row of one of two files by the systems that it names.
 func (t *Tally) addNamed(file int, row *dataset.Row, group groupHash, values []value) {
 	if file > 1 {
@@ -49,40 +62,33 @@ func (t *Tally) compareNamed() error {
 	columns := dataset.SystemColumns
 	for _, in := range t.inFiles {
 		if t.o.Within != "" {
-			columns = strings.Split(t.o.Within, ",")
-			for _, column := range columns {
-				if !in.seen[column] {
-					return OptionErrorf("--by %s,%s: no row has the column %q", ByFile, t.o.Within, column)
-				}
+			if columns = in.columns; in.missing() != "" {
+				return OptionErrorf("--by %s,%s: no row has the column %q", ByFile, t.o.Within, in.missing())
 			}
 		}
 		if s.inFiles == nil && in.areSeveral() {
 			s.inFiles = in
 		}
 	}
+	by := ByFile
+	if s.inFiles != nil {
+		columns, by = append(slices.Clone(columns), s.inFiles.columns...), by+","+s.inFiles.column
+	}
+	s.Notes = append(s.Notes, t.hints.shiftedText(columns, "--by "+by)...)
 	if s.inFiles == nil {
-		if note := t.hints.Note(ByFile + ","); note != "" {
+		if note := t.hints.Note(ByFile + ","); note != "" && s.Notes == nil {
 			s.warnings = append(s.warnings, FileWarning{Notes: []string{note}})
 		}
 		return nil
 	}
 	s.compareEach()
 	s.compareWithin()
-	var notes []string
-	if shifted := t.hints.shifted(columns); len(shifted) > 0 {
-		by := words.Quote(strings.Join(append([]string{ByFile, s.inFiles.column}, shifted[:1]...), ","))
-		notes = append(notes, fmt.Sprintf("the files have another mix of %s, which may be what differs between them: --by "+
-			"%s takes each of these with the same weight in both", strings.Join(shifted, ", "), by))
-	}
 	if len(s.Within) == 0 {
-		notes = append(notes, fmt.Sprintf("no system (by %s) has %d rows in both files: limits on growth are of all rows, "+
-			"whatever their mix; call systems, and their column, alike in both", s.inFiles.column, fewestOf))
+		s.Notes = append(s.Notes, fmt.Sprintf("no system (by %s) has %d rows in both files: limits on growth are of all "+
+			"rows, whatever their mix; call systems, and their column, alike in both", s.inFiles.column, fewestOf))
 	}
 	if alike := AlikeSystems(s.inFiles.names); alike != "" {
-		notes = append(notes, alike)
-	}
-	if notes != nil {
-		s.warnings = append(s.warnings, FileWarning{Notes: notes})
+		s.Notes = append(s.Notes, alike)
 	}
 	return nil
 }
@@ -262,7 +268,7 @@ func (t *Tally) namedAgain() (names []string) {
 // namedText says that the systems which two files name count together, and what is known of each.
 func (s *Stats) namedText() []string {
 	if s.inFiles == nil {
-		return nil
+		return s.Notes
 	}
 	shared := 0
 	for _, rows := range s.inFiles.rows {
@@ -286,5 +292,5 @@ func (s *Stats) namedText() []string {
 				s.Systems[0].Name, someOf(s.newInFile))
 		}
 	}
-	return []string{text}
+	return append([]string{text}, s.Notes...)
 }
