@@ -15,6 +15,7 @@ type MarkQuery struct {
 	N      int      `json:"n"`
 	Labels []string `json:"labels"` // null takes the mark away
 	Notes  string   `json:"notes"`
+	Seen   *string  `json:"seen,omitempty"` // Marked.Time of the mark that it replaces, as the page shows it; nil asks nothing
 }
 
 // Marked is what a person says of a row.

@@ -332,6 +332,8 @@ export interface MarkQuery {
   n: number;
   labels: string[] | null;
   notes: string;
+  /** `time` of the mark that it replaces; a newer one is not replaced. */
+  seen?: string;
 }
 
 export interface Marked {

@@ -37,7 +37,7 @@ function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marke
   const send = async (given: string[] | null) => {
     setWaiting(true);
     try {
-      const kept = await source.mark!({ n, labels: given, notes: given ? notes : "" });
+      const kept = await source.mark!({ n, labels: given, notes: given ? notes : "", seen: mark.time ?? "" });
       drafts.delete(n);
       setMark(kept);
       setChosen(new Set(kept.labels));
