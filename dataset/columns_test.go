@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,6 +106,8 @@ func TestNoText(t *testing.T) {
 		`{"question":"q","answer":" N/A ","passage":"p"}`: `in.jsonl: 2 rows have " N/A " or the like in answer, ` +
 			`which is read as a text (first in line 1): leave it empty where there is none`,
 		`{"question":"nano","answer":"nano","passage":"-"}`: "",
+		`{"question":"q","answer":"a","passage":"n/a"}`: `in.jsonl: 2 rows have "n/a" or the like in passage, which is read ` +
+			`as a text (first in line 1): leave it empty where there is none`,
 		`{"question":"nan","answer":"a","passage":"p","diagnosis":{"labels":[]}}`: `in.jsonl: 2 rows have "nan" or the like ` +
 			`in question, which is read as a text (first in line 1): leave it empty where there is none`,
 		`{"question":"q","answer":"-","passage":"p","diagnosis":{"labels":[]}}`: "",
@@ -247,5 +250,40 @@ func TestFailedCalls(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, text, got)
 			}
 		}
+	}
+}
+
+// TestBesideQuestion: options, numbers and points are no part of a question; a passage is longer than its question.
+func TestBesideQuestion(t *testing.T) {
+	const passage = "The mill was built in 1911 by Ana, and it burned down in 1938."
+	for text, want := range map[string]string{
+		"How many rooms?\nA) one\nB) two": "options, a number", "Who built it? a. Ana b. Ben": "options, a number",
+		"1. Who built it?": "options, a number", "Q3: Who built it?": "options, a number", "12) Who?": "options, a number",
+		"**Question 4:** Who?": "options, a number", "Who built it? (2 points)": "options, a number", "Who built it?": "",
+		"1938 was the year of what?": "", "Who was born in 1911 (a. D.)?": "", "What is a. and what is b. in it?": "",
+		passage + " " + passage: "exchanged",
+	} {
+		line, err := json.Marshal(map[string]string{"question": text, "answer": "Ana", "passage": passage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(strings.NewReader(strings.Repeat(string(line)+"\n", 12)), "in.jsonl",
+			Options{Taxonomy: questions(t), CopiesSaid: true})
+		if _, _, err := readErr(r); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(r.Notes(), "|"); !strings.Contains(notes, want) || (notes == "") != (want == "") {
+			t.Errorf("%s: %s", text, notes)
+		}
+	}
+	lines := strings.Repeat(`{"question":"Who built it?","answer":"Ana","passage":"`+passage+"\"}\n", 12) +
+		`{"question":"Who built it?","answer":"Ana","passage":"see p. 12"}`
+	r := NewReader(strings.NewReader(lines), "in.jsonl", Options{Taxonomy: questions(t), CopiesSaid: true})
+	if _, _, err := readErr(r); err != nil {
+		t.Fatal(err)
+	}
+	const want = `in.jsonl: in 1 of 13 rows the passage is no longer than the question, as "see p. 12" (first in line 13): put`
+	if notes := strings.Join(r.Notes(), "|"); !strings.HasPrefix(notes, want) {
+		t.Error(notes)
 	}
 }

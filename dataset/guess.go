@@ -167,7 +167,7 @@ const (
 )
 
 // watchWords notes which of the fields hold but one word in every row, as those do that are read from a column of ids,
-// of the text under evaluation, and of those that rows may lack, texts that are none; of the latter names of options.
+// texts that are none, of fields that rows may lack names of options, and what stands beside a question in its text.
 func (r *Reader) watchWords(row *Row) {
 	_, tagged := row.Get(ColumnDiagnosis)
 	for i, f := range r.fields {
@@ -175,21 +175,25 @@ func (r *Reader) watchWords(row *Row) {
 		if judged {
 			r.same.add(row, r.placeOf)
 		}
-		if !judged && (!r.optional[f] || tagged) {
+		if !judged && tagged {
 			continue
 		}
-		if slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
+		isJudged := judged || r.optional[f] || strings.ContainsFunc(row.Values[i], unicode.IsLetter) // else it is no text
+		if isJudged && slices.Contains(noTexts, strings.ToLower(strings.TrimSpace(row.Values[i]))) {
 			r.noText[f] = r.noText[f].and(row.Values[i], r.placeOf(row))
 		} else if judged && r.isFailed(row.Values[i]) {
 			r.failed = r.failed.and(row.Values[i], r.placeOf(row))
 		}
-		if !judged && isOption(row.Values[i], row) {
+		if r.optional[f] && isOption(row.Values[i], row) {
 			r.options[f] = r.options[f].and(row.Values[i], r.placeOf(row))
+		}
+		if f == "question" && besideQuestion.MatchString(row.Values[i]) {
+			r.beside = r.beside.and(row.Values[i], r.placeOf(row))
 		}
 	}
 	if question, passage := slices.Index(r.fields, "question"), slices.Index(r.fields, "passage"); question >= 0 &&
-		passage >= 0 && !tagged && len(row.Values[passage]) <= len(row.Values[question]) {
-		r.short++
+		passage >= 0 && !tagged && len(row.Values[passage]) <= len(row.Values[question]) && row.Values[passage] != "" {
+		r.short = r.short.and(row.Values[passage], r.placeOf(row))
 	}
 	if r.rows == 0 {
 		r.oneWord = map[string]string{}
@@ -204,6 +208,13 @@ func (r *Reader) watchWords(row *Row) {
 		return r.optional[f] || !isWord(text)
 	})
 }
+
+// leastBeside rows have something beside the question before it is said: one may begin with the name of a club.
+const leastBeside = 3
+
+// besideQuestion is a question with its options, its number, or its points.
+var besideQuestion = regexp.MustCompile(`(?s)\?.*[\s(]a[.):]\s.*[\s(]b[.):]\s|\?.*[\s(]A[.):]\s.*[\s(]B[.):]\s|` +
+	`^[\s*(]*(Q|Question|No\.?)? ?\d{1,3}[.):]\**\s|\(\d+(\.\d+)? (points?|pts?\.?|marks?)\)\s*$`)
 
 // noTexts are what people and programs write where there is no text, in small letters.
 var noTexts = []string{"n/a", "na", "nan", "none", "null", "nil", "-", "–", "—", "?", "#n/a", "n.a."}
@@ -245,6 +256,11 @@ func (r *Reader) doubtfulNote() string {
 				words.Plural(of.rows, "row has", "rows have"), of.text, f, of.place, r.opt.mapOption()))
 		}
 	}
+	if r.beside.rows >= leastBeside {
+		notes = append(notes, fmt.Sprintf("%s options, a number or points beside the question, as %.60q (first in %s): take "+
+			"them out of that column, since the model judges its text as it stands",
+			words.Plural(r.beside.rows, "row has", "rows have"), words.Printable(r.beside.text), r.beside.place))
+	}
 	if r.failed.rows > 0 {
 		notes = append(notes, fmt.Sprintf("%s %.60q or the like as the %s (first in %s): leave it empty where a call failed",
 			words.Plural(r.failed.rows, "row has", "rows have"), words.Printable(r.failed.text), r.judged(), r.failed.place))
@@ -279,9 +295,13 @@ func (r *Reader) oneWordNote() string {
 				"column with %s%[1]s=COLUMN", f, text, r.opt.mapOption()))
 		}
 	}
-	if r.rows >= fewTexts && 2*r.short > r.rows {
+	switch {
+	case r.rows >= fewTexts && 2*r.short.rows > r.rows:
 		notes = append(notes, fmt.Sprintf("in %d of %d rows the passage is no longer than the question: are their columns "+
-			"exchanged?", r.short, r.rows))
+			"exchanged?", r.short.rows, r.rows))
+	case r.rows >= fewTexts && r.short.rows > 0 && r.ended:
+		notes = append(notes, fmt.Sprintf("in %d of %d rows the passage is no longer than the question, as %.40q (first in "+
+			"%s): put the text there, or leave it empty", r.short.rows, r.rows, words.Printable(r.short.text), r.short.place))
 	}
 	return strings.Join(notes, "; ")
 }

@@ -199,8 +199,9 @@ type Reader struct {
 	noText   map[string]someTexts // by field, that are none
 	same     sameTexts
 	failed   someTexts            // messages of calls that failed
+	beside   someTexts            // questions with more than these
 	options  map[string]someTexts // by field, that are names of options
-	short    int                  // rows whose passage is no longer than their question
+	short    someTexts            // rows whose passage is no longer than their question
 	began    bool
 	ended    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
