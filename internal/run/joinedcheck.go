@@ -49,7 +49,11 @@ func (j *Joined) Check(p *Process) error {
 	}
 	if len(alone) == len(j.ids) {
 		hint := ""
-		if textID.MatchString(j.asked) {
+		switch {
+		case j.Item != "" && strings.Contains(j.asked, " | "):
+			hint = "; those of the rows are made of both texts' ids: make the pairs anew with erreval compare --pair-by " +
+				"COLUMN, as in --pair-by id, and they are joined by what that column says too"
+		case textID.MatchString(j.asked):
 			hint = "; those of the rows are made of texts: make their file again with --id COLUMN, if there is one"
 		}
 		if len(j.mayID) > 0 && j.textID == nil {

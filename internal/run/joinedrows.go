@@ -71,6 +71,14 @@ func (j *Joined) set(row *dataset.Row) error {
 	return j.clear(row)
 }
 
+// Place is the file, and its line that the row which was read last got columns of; 0 is none.
+func (j *Joined) Place() (file string, line int) {
+	if j.last.of != nil {
+		line = j.last.of.line
+	}
+	return j.File, line
+}
+
 // fill gives a row the columns of a row of the file.
 func (j *Joined) fill(row *dataset.Row, of *joinedRow) error {
 	for i, raw := range of.values {

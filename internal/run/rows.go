@@ -189,23 +189,27 @@ func (in *Rows) NewRecord(command string, options any, inputs ...string) (*runre
 func (in *Rows) CheckColumns(ctx context.Context, p *Process, inputs ...string) error {
 	var errs []error
 	for _, file := range inputs {
-		if file == Stdio {
-			continue
-		}
-		if info, err := stat(ctx, file); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
-		if err != nil {
-			continue // whoever reads it says so
-		}
-		_, err = dataset.First(rows.Read)
-		closeRows()
-		if LacksColumns(err) {
+		if _, err := in.First(ctx, p, file); LacksColumns(err) { // whoever reads it says what else is wrong
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// First is the first row of a file; nil where there is none, or the file can be read only once.
+func (in *Rows) First(ctx context.Context, p *Process, file string) (*dataset.Row, error) {
+	if file == Stdio {
+		return nil, nil
+	}
+	if info, err := stat(ctx, file); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
+	if err != nil {
+		return nil, err
+	}
+	defer closeRows()
+	return dataset.First(rows.Read)
 }
 
 // LacksColumns tells whether err is a file without columns that every row needs.
