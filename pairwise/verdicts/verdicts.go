@@ -242,9 +242,11 @@ func Parse(text, systemA, systemB string) (string, error) {
 		return B, nil
 	}
 	switch strings.NewReplacer(" ", "_", "-", "_").Replace(folded) {
-	case "a", "1", "1.0", "first", "[[a]]", "model_1", "model_a", "system_a", "a_is_better":
+	case "a", "1", "1.0", "first", "[[a]]", "model_1", "model_a", "system_a", "response_a", "assistant_a",
+		"a_is_better":
 		return A, nil
-	case "b", "2", "2.0", "second", "[[b]]", "model_2", "model_b", "system_b", "b_is_better":
+	case "b", "2", "2.0", "second", "[[b]]", "model_2", "model_b", "system_b", "response_b", "assistant_b",
+		"b_is_better":
 		return B, nil
 	case "0", "0.0", "[[c]]", "tie", "both", "equal", "both_good", "both_are_good":
 		return BothGood, nil

@@ -43,6 +43,7 @@ func TestParse(t *testing.T) {
 		"A": A, "b": B, " 1 ": A, "2": B, "0": BothGood, "tie": BothGood, "Tie": BothGood, "both good": BothGood,
 		"both_bad": BothBad, "tie (bothbad)": BothBad, "Both are bad": BothBad, "model_a": A, "": "", "  ": "", "null": "",
 		"gpt": A, " llama\n": B, "A is better": A, "[[A]]": A, "[[B]]": B, "[[C]]": BothGood, "model_1": A, "model_2": B,
+		"Assistant A": A, "response_b": B, "Model A": A,
 	} {
 		if got, err := Parse(text, "gpt", "llama"); got != want || err != nil {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
