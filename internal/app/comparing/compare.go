@@ -146,6 +146,25 @@ func (c *Compare) Panel(ctx context.Context, o *asking.Options) (err error) {
 		func() error { return c.finish(ctx, r.All(ctx, s)) })
 }
 
+func (c *Compare) newRank() *Rank {
+	return &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types,
+		Columns: OwnColumns(), columnOf: c.Run.Columns}
+}
+
+// CheckSystems finds out how the first pair names its systems, before anybody is asked.
+func (c *Compare) CheckSystems(ctx context.Context) error {
+	for _, file := range c.Run.Inputs {
+		row, err := c.Run.Rows().First(ctx, c.Run.Process, file)
+		if err != nil || row == nil {
+			continue // whoever reads it says so
+		}
+		if _, err := c.newRank().pairOf(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // judge judges all pairs, or in rounds until the order of the systems is settled; the pairs that are left are then not
 // asked about.
 func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() (*dataset.Row, error),
@@ -153,7 +172,7 @@ func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() 
 	if c.Round == 0 {
 		return panel.Judge(ctx, next, emit)
 	}
-	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types, Columns: OwnColumns()}
+	rank := c.newRank()
 	seen := rank.newVerdicts()
 	settling := c.Types[len(c.Types)-1] // Overall, where it is compared
 	for look := 1; ; look++ {
@@ -213,9 +232,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 	if res.NothingRead() || !res.Ended {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
-	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, JSON: c.JSON,
-		Brief: true}
+	rank := c.newRank()
+	rank.Inputs, rank.Ratings, rank.JSON, rank.Brief = []string{c.Run.Output}, c.Ratings, c.JSON, true
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)

@@ -15,8 +15,8 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// Columns in which people's files say whose texts they saw as A and as B, and what stands before these names in rows
-// that got them.
+// Columns in which files say whose texts are A and B, and what stands before these names in rows that got them of
+// people's files.
 var shownSystems = [2][]string{{verdicts.SystemA, "model_a"}, {verdicts.SystemB, "model_b"}}
 
 const ofPeople = "people."
@@ -64,8 +64,12 @@ func (k *Rank) parse(text string, row *dataset.Row, p *audit.Pair) (string, erro
 		value, err := verdicts.Parse(text, p.SystemB, p.SystemA)
 		return verdicts.Swapped(value), err
 	}
-	return "", fmt.Errorf("it is about %s and %s, and the pair of %s and %s", shown[0], shown[1], p.SystemA, p.SystemB)
+	return "", errOtherPair{fmt.Errorf("it is about %s and %s, and the pair of %s and %s", shown[0], shown[1], p.SystemA,
+		p.SystemB)}
 }
+
+// errOtherPair marks a verdict on two other systems than those of the pair.
+type errOtherPair struct{ error }
 
 // ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
 // no rows.
@@ -124,15 +128,27 @@ func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (v
 	if !ok {
 		return "", "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
 	}
-	value, err = k.parse(dataset.PlainText(raw), row, p)
+	file, line := row.Source, row.Line
+	if k.Rows.Joined != nil {
+		file, line = k.Rows.Joined.Place()
+	}
+	text := dataset.PlainText(raw)
+	value, err = k.parse(text, row, p)
+	k.unread.addNumber(file, column, text, value, p)
+	cell := fmt.Sprintf("%s:%d: column %q", file, line, column)
+	if _, other := errors.AsType[errOtherPair](err); other { // an item has several pairs, and people saw one
+		k.unread.tryCell(cell, err)
+		return "", verdicts.NoVerdict, nil
+	}
+	if k.Rows.Joined != nil {
+		k.unread.tryCell(cell, nil)
+	}
 	switch {
 	case errors.Is(err, verdicts.ErrInconsistent):
 		k.unread.read++
 		return "", verdicts.Inconsistent, nil
 	case err != nil:
-		if k.unread.unread++; k.unread.first == nil {
-			k.unread.first = exit.Usagef("%s:%d: column %q: %w", row.Source, row.Line, column, err)
-		}
+		k.unread.add(cell, err)
 		return "", verdicts.Unread, nil
 	case value == "":
 		return "", verdicts.NoVerdict, nil

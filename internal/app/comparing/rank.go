@@ -13,7 +13,6 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -38,24 +37,6 @@ type Rank struct {
 	Brief     bool              // prints one table of all types in a terminal
 	columnOf  map[string]string // by field of pairs, where its name is another
 	unread    unreadVerdicts
-}
-
-// unreadVerdicts are others' verdicts in no known notation.
-type unreadVerdicts struct {
-	read, unread int
-	first        error
-}
-
-// check is an error where no verdict could be read; a few that could not are said, and counted as unjudged.
-func (u *unreadVerdicts) check(p *run.Process) error {
-	switch {
-	case u.unread > 0 && u.read == 0:
-		return u.first
-	case u.unread > 0 && p != nil:
-		p.Note([]string{fmt.Sprintf("%s of %d could not be read, and left unjudged; the first: %v",
-			words.Plural(u.unread, "verdict", "verdicts"), u.unread+u.read, u.first)})
-	}
-	return nil
 }
 
 // VerdictColumns name the columns of a file that erreval did not write.
@@ -268,12 +249,24 @@ func indexOf(value string) int8 { return int8(slices.Index(verdicts.Values(), va
 // pairOf reads whose texts are compared, on what.
 func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 	p := &audit.Pair{}
-	for _, f := range []struct {
-		option, column string
-		to             *string
-	}{{"--system-a", k.Columns.SystemA, &p.SystemA}, {"--system-b", k.Columns.SystemB, &p.SystemB}} {
+	text := k.Taxonomy.Fields[0].Name
+	_, compared := row.Get(verdicts.Column)
+	for side, f := range []struct {
+		option, column, text, place string
+		to                          *string
+	}{{"--system-a", k.Columns.SystemA, text + "_a", "A", &p.SystemA},
+		{"--system-b", k.Columns.SystemB, text + "_b", "B", &p.SystemB}} {
 		raw, ok := row.Get(f.column)
-		if !ok {
+		isUsual := f.column == shownSystems[side][0]
+		if !ok && isUsual {
+			raw, ok = row.Get(shownSystems[side][1])
+		}
+		switch {
+		case !ok && isUsual && (compared || len(k.Columns.Verdicts) == 0): // of erreval compare
+			*f.to = cmp.Or(k.columnOf[f.text], f.place)
+			k.noteNameless(f.column, *f.to)
+			continue
+		case !ok:
 			return nil, exit.With(exit.Usage, report.NoColumn(f.option, row, f.column))
 		}
 		var err error
@@ -284,13 +277,18 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 	if err := k.setItem(row, p); err != nil {
 		return nil, err
 	}
-	text := k.Taxonomy.Fields[0].Name
 	for field, to := range map[string]*int{text + "_a": &p.LengthA, text + "_b": &p.LengthB} {
 		if text, ok := k.text(row, field); ok {
 			*to = utf8.RuneCountInString(text)
 		}
 	}
 	return p, nil
+}
+
+func (k *Rank) noteNameless(column, name string) {
+	if k.Process != nil {
+		k.Process.Note([]string{fmt.Sprintf("no column %q names systems: the system there is called %s", column, name)})
+	}
 }
 
 // setItem says what both texts were written for.
