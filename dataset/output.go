@@ -73,7 +73,7 @@ func CheckInterrupted(path string) error {
 
 // CheckOutput finds what Create would refuse, but for the rows of an interrupted run, before anything is written.
 func CheckOutput(path string, overwrite bool, inputs ...string) error {
-	return errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite), checkFolder(path))
+	return errors.Join(CheckInputs(path, inputs...), checkTarget(path, overwrite), checkFolder(path))
 }
 
 func checkFolder(path string) error {
@@ -84,11 +84,12 @@ func checkFolder(path string) error {
 	return nil
 }
 
-func checkInputs(path string, inputs []string) error {
+// CheckInputs refuses an output that one of the inputs is, under another name or a link too.
+func CheckInputs(path string, inputs ...string) error {
 	for _, in := range inputs {
 		for _, out := range []string{path, PartialPath(path), RejectedPath(path)} {
 			if SameFile(in, out) {
-				return fmt.Errorf("output %s is also an input (%s); choose another name with -o", out, in)
+				return fmt.Errorf("output %s is also an input (%s); choose another name", out, in)
 			}
 		}
 	}

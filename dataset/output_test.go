@@ -129,12 +129,12 @@ func TestCreateRefuses(t *testing.T) {
 		want      string
 	}{
 		{"there", false, nil, "output there exists already; replace it with --overwrite, or choose another name with -o"},
-		{"in", true, []string{"other", "./in"}, "output in is also an input (./in); choose another name with -o"},
-		{"link", true, []string{"in"}, "output link is also an input (in); choose another name with -o"},
-		{"symlink", true, []string{"in"}, "output symlink is also an input (in); choose another name with -o\n" +
+		{"in", true, []string{"other", "./in"}, "output in is also an input (./in); choose another name"},
+		{"link", true, []string{"in"}, "output link is also an input (in); choose another name"},
+		{"symlink", true, []string{"in"}, "output symlink is also an input (in); choose another name\n" +
 			"output: symlink is a symbolic link, which is not written through; remove it, or give another name"},
-		{"in", true, []string{"symlink"}, "output in is also an input (symlink); choose another name with -o"},
-		{"x", true, []string{"x.partial"}, "output x.partial is also an input (x.partial); choose another name with -o"},
+		{"in", true, []string{"symlink"}, "output in is also an input (symlink); choose another name"},
+		{"x", true, []string{"x.partial"}, "output x.partial is also an input (x.partial); choose another name"},
 		{"folder", true, nil, "output folder is a folder; name a file in it"},
 		{"pipe", true, nil, "output pipe is no regular file; -o - writes to standard output"},
 		{"device", false, nil, "output device is no regular file; -o - writes to standard output"},

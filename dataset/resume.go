@@ -32,7 +32,7 @@ func (k *keptRows) equals(row *Row, line []byte) bool {
 // Resume takes up the output of a run that was interrupted or killed. Recall must then be called for
 // each row, from the first one on, until it finds no more. The rejected lines begin anew.
 func Resume(path string, overwrite bool, inputs ...string) (*Output, error) {
-	if err := errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite)); err != nil {
+	if err := errors.Join(CheckInputs(path, inputs...), checkTarget(path, overwrite)); err != nil {
 		return nil, err
 	}
 	f, err := openPartial(path, 0)

@@ -226,6 +226,9 @@ func compareFiles(ctx *cli.Context, e *env, c *comparing.Compare, ask *asking.Op
 		}
 		return err
 	}
+	if err := c.CheckSystems(ctx.Context); err != nil {
+		return err
+	}
 	if ask == nil || slices.Contains(c.Modes, prompt.ErrorAware) { // by labels, or knowing them
 		for _, file := range ctx.Args().Slice() {
 			c.Weak = append(c.Weak, run.ReadMaker(file).Weak...)
@@ -341,6 +344,11 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 	}
 	if m.Where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, nil, err
+	}
+	if o.Output != "" {
+		if err := dataset.CheckInputs(m.Output, o.Inputs...); err != nil {
+			return nil, nil, err
+		}
 	}
 	if o.Output != "" && !o.Overwrite && !o.Resume { // the pairs of an output that stays are left alone as well
 		err = run.CheckNew(o.Output)

@@ -84,7 +84,7 @@ func runReport(ctx *cli.Context, e *env) error {
 	if n := ctx.Int("sample"); n < 1 {
 		return exit.Usagef("--sample %d: give a number of rows, at least 1", n)
 	}
-	if err := checkReport(out, ctx.Args().Slice(), ctx.Bool("overwrite")); err != nil {
+	if err := checkReport(out, ctx.Bool("overwrite")); err != nil {
 		return err
 	}
 	defer e.LimitMemory(0)() // of records of the usual size
@@ -153,7 +153,7 @@ func reportFormat(flag, out string) (string, error) {
 }
 
 // checkReport finds out before anything is read whether the output is in the way of something.
-func checkReport(out string, inputs []string, overwrite bool) error {
+func checkReport(out string, overwrite bool) error {
 	if out == "" {
 		return nil
 	}
@@ -163,11 +163,6 @@ func checkReport(out string, inputs []string, overwrite bool) error {
 	info, err := os.Stat(out)
 	if err != nil {
 		return nil
-	}
-	for _, in := range inputs {
-		if other, err := os.Stat(in); err == nil && os.SameFile(info, other) {
-			return exit.Usagef("-o %s is the input %s; choose another name", out, in)
-		}
 	}
 	if info.IsDir() {
 		return exit.Usagef("-o %s is a folder; name a file in it", out)

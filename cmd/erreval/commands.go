@@ -3,14 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // commands lists every command, in the order of the help page. Each begins in cmd_<name>.go.
@@ -124,7 +128,7 @@ func prepare(e *env, c *cli.Command) {
 		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
-		c.Action = e.withStorage(e.withQuiet(c))
+		c.Action = keepInputs(e.withStorage(e.withQuiet(c)))
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "shards" }) {
 			c.Action = e.withShards(c.Action)
 		}
@@ -143,6 +147,39 @@ func (e *env) withQuiet(c *cli.Command) cli.ActionFunc {
 	}
 	return func(ctx *cli.Context) error {
 		e.Quiet = ctx.Bool("quiet")
+		return action(ctx)
+	}
+}
+
+// inputFlags name files that are read, besides the arguments, and outputFlags those that are replaced.
+var (
+	inputFlags = []string{"gold", "human-file", "verdicts", "issues", "criteria", "examples", "rows", "pool", "only",
+		"mistakes", "taxonomy", "template", "config", "prices"}
+	outputFlags = []string{"output", "report", "summary", "junit", "labelled", "plot", "lift-plot", "matrix-plot",
+		"bias-plot"}
+)
+
+// keepInputs lets no output of a command replace one of its inputs, or another output.
+func keepInputs(action cli.ActionFunc) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		inputs := append(ctx.Args().Slice(), ctx.StringSlice("template")...)
+		for _, flag := range inputFlags {
+			inputs = append(inputs, ctx.String(flag))
+		}
+		var written []string
+		for _, flag := range outputFlags {
+			out := ctx.String(flag)
+			if info, err := os.Stat(out); out == "" || out == run.Stdio || storage.IsURL(out) || err == nil && info.IsDir() {
+				continue
+			}
+			if err := dataset.CheckInputs(out, inputs...); err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(written, func(other string) bool { return dataset.SameFile(out, other) }); i >= 0 {
+				return exit.Usagef("--%s %s would replace %s; choose another name", flag, out, written[i])
+			}
+			written = append(written, out)
+		}
 		return action(ctx)
 	}
 }

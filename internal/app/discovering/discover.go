@@ -228,9 +228,6 @@ func (d *discovery) clearOutputs() error {
 		if dataset.SameFile(in, issues.Path(d.Output)) {
 			return exit.Usagef("%s would be replaced by the list beside %s; choose another name with -o", in, d.Output)
 		}
-		if d.Report != "" && dataset.SameFile(in, d.Report) {
-			return exit.Usagef("--report %s would replace an input; choose another name", d.Report)
-		}
 	}
 	for _, out := range []string{d.Output, issues.Path(d.Output), runrecord.Path(d.Output)} {
 		if d.Report != "" && dataset.SameFile(out, d.Report) {
