@@ -56,6 +56,8 @@ type Options struct {
 	// MaxDirect is how many statements Direct puts into its prompt.
 	MaxDirect int
 	Cluster   cluster.Options // of Offline
+	// TagThreshold is in place of Cluster's where sentences are tags: few, and each of several rows.
+	TagThreshold float64
 	// MinSize is the number of rows from which ByLabels gives a part of a label's rows an issue of its own.
 	MinSize int
 	// Embed gives a vector for each sentence, by which sentences are compared besides their words; nil: words alone.
@@ -67,7 +69,8 @@ type Options struct {
 // DefaultOptions group cumulatively in three orders.
 func DefaultOptions() Options {
 	return Options{Grouping: Cumulative, Seed: 1, Orders: 3, Shortlist: 40, Block: 16, NameFrom: 20, Batch: 100,
-		MaxStatements: 1000, MaxIssues: 15, MaxDirect: 1000, Cluster: cluster.DefaultOptions(), MinSize: 5}
+		MaxStatements: 1000, MaxIssues: 15, MaxDirect: 1000, Cluster: cluster.DefaultOptions(), TagThreshold: 0.8,
+		MinSize: 5}
 }
 
 // maxOrders bounds Orders: agreement is compared for every pair.
@@ -101,6 +104,7 @@ type Group struct {
 	Members           []int // indexes of items, rising
 	Stability         *float64
 	Known             *issues.Issue // that it is, of Options.Known; or nil
+	Sentences         int           // different ones, of Offline alone
 }
 
 // knownGroups are the known issues.

@@ -11,13 +11,31 @@ import (
 // keywords is how many words tell an issue from the others where no model names it.
 const keywords = 4
 
+// Sentences are taken for tags where at most mostTags are different, and each comes tagRows times on average.
+const (
+	mostTags = 60
+	tagRows  = 3
+)
+
+// areTags tells whether people chose from a few tags, of which different ones mean different things.
+func (s *sorted) areTags() bool {
+	rows := 0
+	for _, u := range s.units {
+		rows += len(u.items)
+	}
+	return len(s.units) <= mostTags && rows >= tagRows*len(s.units)
+}
+
 // offline groups the units by likeness. One that is as alike to a known issue as the threshold says has that; the
-// others are grouped, and an issue has the most central of its sentences for a name.
+// others are grouped. An issue has its commonest sentence for a name, of equally common ones the most central.
 func (g *Grouper) offline(ctx context.Context, s *sorted) error {
-	rest := span(0, len(s.units))
+	rest, o := span(0, len(s.units)), g.o.Cluster
+	if s.areTags() {
+		o.Threshold = g.o.TagThreshold
+	}
 	vectors, err := g.embed(ctx, s.sentences(rest))
 	if err == nil && len(g.o.Known) > 0 {
-		rest, err = g.fitKnown(ctx, s, vectors)
+		rest, err = g.fitKnown(ctx, s, vectors, o.Threshold)
 	}
 	if err != nil {
 		return err
@@ -29,7 +47,7 @@ func (g *Grouper) offline(ctx context.Context, s *sorted) error {
 		}
 	}
 	sentences := s.sentences(rest)
-	groups, err := cluster.Group(ctx, sentences, own, g.o.Cluster)
+	groups, err := cluster.Group(ctx, sentences, own, o)
 	if err != nil {
 		return err
 	}
@@ -40,23 +58,33 @@ func (g *Grouper) offline(ctx context.Context, s *sorted) error {
 		}
 		s.of[u] = []int{first + groups[i]}
 	}
-	central := cluster.Medoids(sentences, groups)
+	name := cluster.Medoids(sentences, groups)
+	for i, u := range rest {
+		if at := &name[groups[i]]; len(s.units[u].items) > len(s.units[rest[*at]].items) {
+			*at = i
+		}
+	}
 	for n, words := range cluster.Keywords(sentences, groups, keywords) {
 		issue := &s.issues[first+n]
-		issue.Name = oneLine(strings.TrimRight(sentences[central[n]], ". "))
+		issue.Name = oneLine(strings.TrimRight(sentences[name[n]], ". "))
 		issue.Description = "Words that tell it from the others: " + strings.Join(words, ", ") + "."
 	}
-	return g.makeUnique(ctx, s, s.members())
+	members := s.members()
+	for n := range s.issues {
+		s.issues[n].Sentences = len(members[n])
+	}
+	return g.makeUnique(ctx, s, members)
 }
 
 // fitKnown puts units into the known issues, which are compared by their names, descriptions and examples. It gives the
 // units that fit none.
-func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32) (rest []int, err error) {
+func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32,
+	threshold float64) (rest []int, err error) {
 	texts, issueOf := s.sentences(span(0, len(s.units))), []int(nil)
 	s.issues = g.o.knownGroups()
 	for i := range g.o.Known {
 		k := &g.o.Known[i]
-		texts, issueOf = append(texts, k.Name+". "+k.Description), append(issueOf, i)
+		texts, issueOf = append(texts, k.Name, k.Name+". "+k.Description), append(issueOf, i, i)
 		for _, e := range k.Examples {
 			texts, issueOf = append(texts, e.Analysis), append(issueOf, i)
 		}
@@ -77,7 +105,7 @@ func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32) 
 		near.Add(n, len(s.units)+n)
 	}
 	for u := range s.units {
-		if m := near.Nearest(u, 1); m[0].Similarity >= g.o.Cluster.Threshold {
+		if m := near.Nearest(u, 1); m[0].Similarity >= threshold {
 			s.of[u] = []int{issueOf[m[0].At]}
 		} else {
 			rest = append(rest, u)

@@ -47,7 +47,7 @@ func (r *Result) Publish(ctx context.Context, o PublishOptions) (*issues.List, e
 			taken[issue.ID] = true
 		}
 		issue.Unstable = g.Stability != nil && *g.Stability < issues.StableFrom
-		issue.Count = len(g.Members)
+		issue.Count, issue.Sentences = len(g.Members), g.Sentences
 		r.describe(issue, g.Members)
 	}
 	r.setShares(l, o.Intervals.Group)

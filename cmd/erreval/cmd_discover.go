@@ -93,7 +93,8 @@ func discoverFlags() []cli.Flag {
 		&cli.IntFlag{Name: "orders", Value: o.Orders, Usage: "with --grouping cumulative, group in `K` orders"},
 		&cli.IntFlag{Name: "max-issues", Value: o.MaxIssues, Usage: "with --grouping keypoints, keep `N` issues at most"},
 		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
-			Usage: "with --grouping offline, groups of sentences are joined while they are at least as alike as `SIMILARITY`"},
+			Usage: "with --grouping offline, groups of sentences are joined while they are at least as alike as `SIMILARITY` " +
+				"(tags, which are few and come often, only if nearly equal, unless it is given)"},
 		&cli.StringFlag{Name: "vectors", Value: models.DefaultName, Usage: "compare sentences by vectors of this `MODEL` " +
 			"too: " + models.DefaultName + ", the one in the program, or none"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
@@ -145,7 +146,9 @@ func readGrouping(ctx *cli.Context, e *env, d *discovering.Discover) (err error)
 	g := &d.Group
 	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
 	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
-	g.Cluster.Threshold = ctx.Float64("threshold")
+	if g.Cluster.Threshold = ctx.Float64("threshold"); ctx.IsSet("threshold") {
+		g.TagThreshold = g.Cluster.Threshold
+	}
 	if g.Embed, err = embedding(ctx, e); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type Issue struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitempty"`
 	Count       int           `json:"count"`               // rows that have it
+	Sentences   int           `json:"sentences,omitempty"` // different ones of these rows, where no model grouped them
 	Share       report.Number `json:"share"`               // of the rows of which it is known whether they have it
 	Low         report.Number `json:"low"`                 // of the share's interval
 	High        report.Number `json:"high"`                //

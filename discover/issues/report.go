@@ -60,11 +60,30 @@ func (l *List) facts() []string {
 		}
 		facts = append(facts, "unassigned because: "+strings.Join(reasons, ", ")+leave)
 	}
+	switch most := l.mostSentences(); {
+	case most.Sentences > 1:
+		facts = append(facts, fmt.Sprintf("no model grouped the sentences, and the issues are rough: %s holds %d different "+
+			"ones; a higher --threshold parts them, --judge in place of --grouping offline groups better", most.Name,
+			most.Sentences))
+	case most.Sentences == 1 && len(l.Issues) > 1:
+		facts = append(facts, "no model grouped the sentences: each issue is one of them; a lower --threshold joins some, "+
+			"--judge in place of --grouping offline groups better")
+	}
 	if l.Modes != nil {
 		facts = append(facts, l.modes("labels", "with the labels shown"), l.modes("none", "without them")+
 			fmt.Sprintf("; an issue by both in %d", l.Modes["issue_in_both"]))
 	}
 	return facts
+}
+
+// mostSentences is the issue with the most different sentences.
+func (l *List) mostSentences() (most Issue) {
+	for _, issue := range l.Issues {
+		if issue.Sentences > most.Sentences {
+			most = issue
+		}
+	}
+	return most
 }
 
 func (l *List) method() string {

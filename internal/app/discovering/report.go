@@ -22,24 +22,25 @@ import (
 type discoverRecord struct {
 	*judging.Record // absent where no model is asked
 	runrecord.Reading
-	Analysis  string            `json:"analysis"`
-	Evidence  string            `json:"evidence,omitempty"`
-	Criteria  []string          `json:"criteria,omitempty"`
-	HighScore float64           `json:"high_score,omitempty"`
-	Sentence  string            `json:"sentence,omitempty"`
-	Grouping  string            `json:"grouping,omitempty"`
-	Seed      uint64            `json:"draw_seed"`
-	Orders    int               `json:"orders,omitempty"`
-	Shortlist int               `json:"shortlist,omitempty"`
-	Block     int               `json:"block,omitempty"`
-	MaxIssues int               `json:"max_issues,omitempty"`
-	Threshold float64           `json:"threshold,omitempty"`
-	Known     *runrecord.Input  `json:"issues,omitempty"`
-	Where     []string          `json:"where,omitempty"`
-	Sample    int               `json:"sample,omitempty"`
-	Worst     bool              `json:"worst,omitempty"`
-	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash
-	Embedded  bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
+	Analysis     string            `json:"analysis"`
+	Evidence     string            `json:"evidence,omitempty"`
+	Criteria     []string          `json:"criteria,omitempty"`
+	HighScore    float64           `json:"high_score,omitempty"`
+	Sentence     string            `json:"sentence,omitempty"`
+	Grouping     string            `json:"grouping,omitempty"`
+	Seed         uint64            `json:"draw_seed"`
+	Orders       int               `json:"orders,omitempty"`
+	Shortlist    int               `json:"shortlist,omitempty"`
+	Block        int               `json:"block,omitempty"`
+	MaxIssues    int               `json:"max_issues,omitempty"`
+	Threshold    float64           `json:"threshold,omitempty"`
+	TagThreshold float64           `json:"tag_threshold,omitempty"`
+	Known        *runrecord.Input  `json:"issues,omitempty"`
+	Where        []string          `json:"where,omitempty"`
+	Sample       int               `json:"sample,omitempty"`
+	Worst        bool              `json:"worst,omitempty"`
+	Templates    map[string]string `json:"templates,omitempty"` // kind to id and hash
+	Embedded     bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
 }
 
 // record begins the record of the run.
@@ -71,7 +72,7 @@ func (d *discovery) record() (*runrecord.Record, error) {
 	case discover.KeyPoints:
 		rec.MaxIssues = g.MaxIssues
 	case discover.Offline:
-		rec.Threshold = g.Cluster.Threshold
+		rec.Threshold, rec.TagThreshold = g.Cluster.Threshold, g.TagThreshold
 	}
 	return d.Rows.NewRecord("discover", rec, d.Input)
 }
