@@ -48,7 +48,8 @@ type Pairing struct {
 type pairSide struct {
 	given            bool // a row has an id of its own, not made of its texts
 	id, text, judged []uint64
-	inputs, groups   []uint64
+	pairGiven
+	asked pairGiven // by what users said alone, see AsAsked
 	pairSystems
 	models  pairSystems // what stands in the second of SystemColumns
 	columns []string
@@ -82,6 +83,7 @@ type Pairs struct {
 	FewIDs    bool          // By is not "id" because hardly any id is in both files
 	Mixed     bool          // By is not "id" because many pairs by given ids would be of other rows
 	Other     int           // pairs of rows on other inputs, as far as the group field says, or of other systems
+	AsAsked   bool          // inputs are what users said alone: systems were told different things
 	Moved     int           // other pairs of which A has B's text in another row; of pairs by ids alone
 	Systems   []SystemPairs // of systems with other names, the most first; nil where no file names several
 	Column    string        // that names systems
@@ -137,16 +139,11 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 	first := min(1, len(texts))
 	s.id, s.text = append(s.id, hash(FoldSpace(id))), append(s.text, hash(texts...))
 	s.judged = append(s.judged, hash(texts[:first]...))
-	inputs := uint64(0)
-	if given := texts[first:]; strings.Join(given, "") != "" {
-		inputs = hash(given...)
+	s.pairGiven.add(texts, p.group, hash)
+	if p.group > 0 && p.group < len(texts) {
+		texts[p.group] = FoldSpace(AsAsked(row.Values[p.group]))
 	}
-	s.inputs = append(s.inputs, inputs)
-	group := uint64(0)
-	if p.group >= 0 && p.group < len(texts) && texts[p.group] != "" {
-		group = hash(texts[p.group])
-	}
-	s.groups = append(s.groups, group)
+	s.asked.add(texts, p.group, hash)
 	system := SystemName{column: p.System}
 	raw, named := row.FindAnyCase(p.System)
 	switch system.name = NameIn(raw); {
@@ -171,6 +168,14 @@ func (p *Pairing) add(s *pairSide, row *Row) (hash func(texts ...string) uint64)
 // Match pairs the rows.
 func (p *Pairing) Match() *Pairs {
 	pairs := p.pair()
+	if p.isToldApart() {
+		p.swapAsked()
+		if asked := p.pair(); asked.Both-asked.Other-asked.Moved > pairs.Both-pairs.Other-pairs.Moved {
+			pairs, asked.AsAsked = asked, true
+		} else {
+			p.swapAsked()
+		}
+	}
 	pairs.Mixed = pairs.Mixed && p.sides[0].given && p.sides[1].given // else there are none
 	if i := slices.Index(pairs.By, ColumnSystem); i >= 0 {
 		pairs.By[i] = p.column

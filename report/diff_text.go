@@ -203,7 +203,7 @@ func (c *Comparison) nothingCompared() error {
 		return c.tagged.NothingToShow(0)
 	case c.diff.Both == 0:
 		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; %s", a.File,
-			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.advice())
+			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.Advice())
 	}
 	tag := ""
 	if a.Untagged == a.Rows || b.Untagged == b.Rows {

@@ -18,6 +18,7 @@ type Pairing struct {
 	Mixed   bool `json:"mixed,omitempty"`
 	Other   int  `json:"other_inputs,omitempty"`
 	Moved   int  `json:"moved_texts,omitempty"`
+	AsAsked bool `json:"as_asked,omitempty"`
 
 	OnlyA int `json:"only_a"`
 	OnlyB int `json:"only_b"`
@@ -36,7 +37,7 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 	if p.Mixed && slices.Equal(p.Would, []string{dataset.ColumnID}) { // which was looked at, and tells nothing
 		p.Would = nil
 	}
-	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved,
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved, AsAsked: p.AsAsked,
 		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
 		Systems: p.Systems, column: p.Column, wouldBoth: p.WouldBoth}
 }
@@ -60,12 +61,15 @@ func (p *Pairing) Fact() string {
 	if p.Mixed {
 		text += ", as many ids are those of other rows"
 	}
+	if p.AsAsked {
+		text += ", inputs by what users said, as systems were told different things"
+	}
 	if p.InOrder > 0 {
 		text += fmt.Sprintf(", and by their order where that tells no more (%s)", words.Plural(p.InOrder, "pair", "pairs"))
 	}
 	text += fmt.Sprintf("; without a partner: %d of %d in A, %d of %d in B", p.OnlyA, p.RowsA, p.OnlyB, p.RowsB)
 	if len(p.Would) > 0 {
-		text += "; " + p.advice()
+		text += "; " + p.Advice()
 	}
 	return text
 }
@@ -87,7 +91,7 @@ func (p *Pairing) Notes(a, b string) (notes []string) {
 	}
 	if p.lacksPartners() {
 		notes = append(notes, fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not "+
-			"compared; %s", p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice()))
+			"compared; %s", p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.Advice()))
 	}
 	return notes
 }
@@ -125,7 +129,7 @@ func someOf(parts []string) string {
 	return shown
 }
 
-func (p *Pairing) advice() string {
+func (p *Pairing) Advice() string {
 	if len(p.Would) > 0 {
 		return fmt.Sprintf("--id %s would pair %s", words.Quote(strings.Join(p.Would, ",")), rowsText(p.wouldBoth))
 	}
