@@ -18,12 +18,31 @@ func (s *Stats) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 		for _, l := range sys.Labels {
 			c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged
 		}
-		for _, r := range gate.CheckAll(own, c) {
-			r.Reason = sys.Name + ": " + r.Reason
-			s.Gates = append(s.Gates, r)
-		}
+		s.addGates(sys.Name, own, c)
 	}
 	return s.Gates
+}
+
+// CheckIssues decides limits on issues, by ids, for each system by itself, and gives them behind those of CheckGates.
+func (s *Stats) CheckIssues(gates []gate.Gate) []gate.Result {
+	for _, sys := range s.Systems {
+		c := gate.Counts{Unit: "searched rows", Labels: map[string]int{}}
+		if sys.WithoutIssue != nil {
+			c.Tagged = sys.Rows - sys.unsearched
+		}
+		for _, i := range sys.Issues {
+			c.Labels[i.Issue] = i.Rows
+		}
+		s.addGates(sys.Name, gates, c)
+	}
+	return s.Gates
+}
+
+func (s *Stats) addGates(system string, gates []gate.Gate, c gate.Counts) {
+	for _, r := range gate.CheckAll(gates, c) {
+		r.Reason = system + ": " + r.Reason
+		s.Gates = append(s.Gates, r)
+	}
 }
 
 // lostOf are the lines that may have been rows of a system.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
@@ -31,6 +32,7 @@ hardly any id is in both files, they are paired by what the system was given (al
 of a group) and by the column "system". Rows that share a key are told apart by their texts; those of one system and
 input, where both files have as many, then by their order. The first line says so, and counts the rows without a
 partner; where a file has more than 5 % of them, the command says which --id would pair them, and ends with code 3.
+Conversations are paired by what users said, where the turn of the system changed.
 Intervals and p-values are paired, and take rows of one passage as more alike than others (--group).
 Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
 should be mapped to the first one's list:
@@ -53,7 +55,7 @@ func diffCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "labels", Usage: "compare labels, also where both files have a list of issues"},
 			&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"grown>0\" (errors, or " +
 				"issues, surely more frequent in B), \"grown:Vague\", \"rise:Vague>2%\" (points of share), or \"Vague>5%\" " +
-				"in B; of issues also \"new>0\"; may be repeated"}),
+				"in B; of issues, by id or name, also \"new>0\" and \"new:ID\"; may be repeated"}),
 		Action: func(ctx *cli.Context) error { return runDiff(ctx, e) },
 	}
 }
@@ -103,7 +105,7 @@ func runDiff(ctx *cli.Context, e *env) error {
 
 // readDiffLimits reads --fail-on of diff for labels.
 func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
-	limits, err := readChangeLimits(ctx, t)
+	limits, err := readChangeLimits(ctx.StringSlice("fail-on"), t)
 	for _, l := range limits {
 		if l.Subject == gate.Truncated {
 			return nil, exit.Usagef("--fail-on %q is for erreval identify and erreval stats", l.Text)
@@ -112,14 +114,11 @@ func readDiffLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 	return limits, err
 }
 
-// readChangeLimits reads --fail-on: names and codes of the taxonomy, and how shares may change.
-func readChangeLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
-	given := slices.Clone(ctx.StringSlice("fail-on"))
+// readChangeLimits reads values of --fail-on: names and codes of the taxonomy, and how shares may change.
+func readChangeLimits(given []string, t *taxonomy.Taxonomy) ([]gate.Gate, error) {
+	given = slices.Clone(given)
 	for i, text := range given {
-		change, _, _ := strings.Cut(text, ":")
-		if (change == report.Grown || change == report.Shrunk) && !strings.ContainsAny(text, "<>") {
-			given[i] += ">0" // one that grew is too many
-		}
+		given[i] = withGrowth(text)
 	}
 	limits, err := run.ParseGates(given, func(name string) (string, bool) { return findChange(t, name) }, t.Labels())
 	if err != nil {
@@ -138,6 +137,49 @@ func readChangeLimits(ctx *cli.Context, t *taxonomy.Taxonomy) ([]gate.Gate, erro
 		}
 	}
 	return limits, nil
+}
+
+// withGrowth is a limit with what it says of growth: one that grew is too many.
+func withGrowth(text string) string {
+	change, _, _ := strings.Cut(text, ":")
+	if slices.Contains(issues.Changes(), change) && !strings.ContainsAny(text, "<>") {
+		return text + ">0"
+	}
+	return text
+}
+
+// findIssue gives the id of the issue that a name or an id stands for.
+func findIssue(lists []*issues.List, name string) (string, bool) {
+	for _, l := range lists {
+		if id, ok := l.FindID(name); ok {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// findIssueChange gives the subject of a limit: an issue's id, a change, or a change of one issue.
+func findIssueChange(lists []*issues.List, name string) (string, bool) {
+	if id, ok := findIssue(lists, name); ok {
+		return id, true
+	}
+	change, of, one := strings.Cut(name, ":")
+	if !slices.Contains(issues.Changes(), change) || !one {
+		return name, slices.Contains(issues.Changes(), name)
+	}
+	id, ok := findIssue(lists, strings.TrimSpace(of))
+	return change + ":" + id, ok
+}
+
+// idsOf lists the ids of issues, each once.
+func idsOf(lists []*issues.List) string {
+	var ids []string
+	for _, l := range lists {
+		for _, i := range l.Issues {
+			ids = dataset.AppendName(ids, i.ID)
+		}
+	}
+	return strings.Join(ids, ", ")
 }
 
 // findChange gives the subject of a limit: a label, a change, or a change of one label.
@@ -185,23 +227,20 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	if err != nil {
 		return err
 	}
-	if ctx.IsSet("same-text") || ctx.IsSet("limit") || ctx.IsSet("by") || len(look.where) > 0 {
-		return exit.Usagef("--same-text, --limit, --by and --where compare labels: give --labels with them")
+	if ctx.IsSet("same-text") || ctx.IsSet("limit") || ctx.IsSet("by") {
+		how := "give --labels with them"
+		if look.Taxonomy.IsTask() {
+			how = "leave them out, as " + look.Taxonomy.ID() + " has none"
+		}
+		return exit.Usagef("--same-text, --limit and --by compare labels: %s", how)
 	}
-	changes := []string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}
-	limits, err := readIssueLimits(ctx, changes...)
+	limits, err := readIssueLimits(ctx, func(name string) (string, bool) { return findIssueChange(lists, name) },
+		strings.Join(issues.Changes(), ", ")+", of one issue too, as in grown:ID>0, and "+idsOf(lists))
 	if err != nil {
 		return err
 	}
-	for _, l := range limits {
-		if !slices.Contains(changes, l.Subject) &&
-			lists[0].Find(l.Subject) < 0 && lists[1].Find(l.Subject) < 0 {
-			return exit.Usagef("--fail-on %q: neither list has an issue with the id %q; besides ids there are %s, %s, %s and %s",
-				l.Text, l.Subject, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
-		}
-	}
 	c, err := issues.NewComparison(lists[0], lists[1],
-		issues.DiffOptions{Taxonomy: look.Taxonomy, ID: look.ID, Group: readGroup(ctx, look.Taxonomy)})
+		issues.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where, ID: look.ID, Group: readGroup(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
 	}

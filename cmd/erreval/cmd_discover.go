@@ -101,7 +101,7 @@ func discoverFlags() []cli.Flag {
 			"others are added, except by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
-			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
+			"\"no_issue<50%\" or an issue's id or name in the place of these; may be repeated"},
 		groupFlag(), bootstrapFlag(), byFlag(),
 		&cli.StringSliceFlag{Name: "template",
 			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
@@ -158,7 +158,8 @@ func readGrouping(ctx *cli.Context, e *env, d *discovering.Discover) (err error)
 			return exit.With(exit.Usage, err)
 		}
 	}
-	d.Gates, err = readIssueLimits(ctx, issues.Unassigned, issues.Assigned, issues.None)
+	d.Gates, err = readIssueLimits(ctx, findOfRows, strings.Join([]string{issues.Unassigned, issues.Assigned, issues.None,
+		gate.Rejected}, ", ")+", and issues by their ids or names")
 	return err
 }
 
@@ -192,24 +193,34 @@ func embedding(ctx *cli.Context, e *env) (func(context.Context, []string) ([][]f
 	}, nil
 }
 
-// readIssueLimits reads the values of --fail-on: about an issue by its id, or about one of names, perhaps with a dot
-// and a reason behind it.
-func readIssueLimits(ctx *cli.Context, names ...string) (limits []gate.Gate, err error) {
+// readIssueLimits reads the values of --fail-on; find gives the subject that a name stands for, and instead says what
+// there is besides.
+func readIssueLimits(ctx *cli.Context, find func(string) (string, bool), instead string) ([]gate.Gate, error) {
+	var limits []gate.Gate
 	for _, text := range ctx.StringSlice("fail-on") {
-		one, err := gate.Parse(text, func(subject string) (string, bool) {
-			name, _, _ := strings.Cut(subject, ".")
-			return subject, slices.Contains(names, name) || issues.IsID(subject)
-		})
+		one, err := gate.Parse(withGrowth(text), func(name string) (string, bool) { return name, true })
 		if err != nil {
 			return nil, exit.Usagef("--fail-on %w", err)
 		}
-		if slices.Contains([]string{gate.Any, gate.Untagged, gate.Truncated}, one.Subject) {
-			return nil, exit.Usagef("--fail-on %q: that is for error types; here are %s, %s and issues by their ids", text,
-				strings.Join(names, ", "), gate.Rejected)
+		subject, ok := find(one.Subject)
+		if !ok {
+			return nil, exit.Usagef("--fail-on %q: %q is no issue; there are %s", text, one.Subject, instead)
 		}
+		one.Text, one.Subject = text, subject
 		limits = append(limits, one)
 	}
 	return limits, nil
+}
+
+// findOfRows gives the subject of a limit of discover: an id, which is made of a name, or one of some words, perhaps
+// with a dot and a reason behind it. What limits on error types are about is none.
+func findOfRows(name string) (string, bool) {
+	word, _, _ := strings.Cut(name, ".")
+	if slices.Contains([]string{issues.Unassigned, issues.Assigned, issues.None, gate.Rejected}, word) {
+		return name, true
+	}
+	return issues.NewID(name, func(string) bool { return false }),
+		!slices.Contains([]string{gate.Any, gate.Untagged, gate.Truncated, gate.NotJudged}, name)
 }
 
 // readCriteria reads a criterion a line.

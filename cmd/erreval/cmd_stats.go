@@ -51,7 +51,8 @@ func statsCommand(e *env) *cli.Command {
 					"system, else file)"},
 			&cli.BoolFlag{Name: "tests", Usage: "test every pair of systems in each column, paired where they share inputs"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
-			failOnFlag("of each system by itself, grown of two files with --by file: "), overwriteFlag()),
+			failOnFlag("of each system by itself, also on an issue by id or name, grown of two files with --by file: "),
+			overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
 	}
 }
@@ -66,9 +67,11 @@ func runStats(ctx *cli.Context, e *env) error {
 	if o.By = ctx.String("by"); isByFile(o.By) {
 		o.By, o.Within, _ = strings.Cut(o.By, ",")
 	}
-	gates, err := readStatsLimits(ctx, look)
-	if len(gates) > 0 || err != nil {
-		err = cmp.Or(checkTypes(look.Taxonomy), err)
+	lists := look.issueLists()
+	ofIssues, rest := readListedLimits(ctx.StringSlice("fail-on"), look.Taxonomy, lists)
+	gates, err := readStatsLimits(ctx, look, rest)
+	if len(rest) > 0 {
+		err = cmp.Or(checkListed(look.Taxonomy, rest[0], lists), err)
 	}
 	if err != nil {
 		return err
@@ -81,14 +84,54 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	s.CheckGates(gates, look.Taxonomy.NoError())
 	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
-	missed := e.MissedGates(s.CheckGates(gates, look.Taxonomy.NoError()))
+	missed := e.MissedGates(s.CheckIssues(ofIssues))
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), missed)
 }
 
-// readStatsLimits reads --fail-on of stats.
-func readStatsLimits(ctx *cli.Context, look *lookOptions) ([]gate.Gate, error) {
-	limits, err := readChangeLimits(ctx, look.Taxonomy)
+// readListedLimits reads the limits on issues that lists have, by id or name, and gives the others back: those on error
+// types, which issues may be named after.
+func readListedLimits(given []string, t *taxonomy.Taxonomy, lists []*issues.List) (limits []gate.Gate, rest []string) {
+	for _, text := range given {
+		isIssue := false
+		one, err := gate.Parse(text, func(name string) (id string, ok bool) {
+			if _, known := findChange(t, name); !known {
+				id, isIssue = findIssue(lists, name)
+			}
+			return id, isIssue
+		})
+		if err == nil && isIssue {
+			limits = append(limits, one)
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	return limits, rest
+}
+
+// checkListed refuses a limit that is on no issue of a task without error types.
+func checkListed(t *taxonomy.Taxonomy, limit string, lists []*issues.List) error {
+	if ids := idsOf(lists); t.IsTask() && ids != "" {
+		return exit.Usagef("--fail-on %q is on no issue; there are %s; erreval diff A B compares the issues of two files, "+
+			"with --fail-on 'grown>0'", limit, ids)
+	}
+	return checkTypes(t)
+}
+
+// issueLists are the lists beside the files that have one.
+func (o *lookOptions) issueLists() (lists []*issues.List) {
+	for _, file := range o.paths {
+		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
+			lists = append(lists, list)
+		}
+	}
+	return lists
+}
+
+// readStatsLimits reads limits of stats, the values of --fail-on.
+func readStatsLimits(ctx *cli.Context, look *lookOptions, given []string) ([]gate.Gate, error) {
+	limits, err := readChangeLimits(given, look.Taxonomy)
 	for _, l := range limits {
 		switch {
 		case strings.HasPrefix(l.Subject, report.Rise+":"):
@@ -116,12 +159,10 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	}
 	slices.Sort(so.Weak)
 	so.Weak = slices.Compact(so.Weak)
-	for _, file := range o.paths {
-		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
-			so.OfErrors = so.OfErrors || list.Analysis == discover.ByLabels
-			for _, i := range list.Issues {
-				so.IssueNames[i.ID] = i.Name
-			}
+	for _, list := range o.issueLists() {
+		so.OfErrors = so.OfErrors || list.Analysis == discover.ByLabels
+		for _, i := range list.Issues {
+			so.IssueNames[i.ID] = i.Name
 		}
 	}
 	// Of systems the figures say which texts repeat.

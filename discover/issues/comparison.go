@@ -26,6 +26,12 @@ const (
 	Unchanged = "no change shown" // there may be one that so few rows do not show
 )
 
+// Changes are those that limits may be on.
+func Changes() []string { return []string{New, Gone, Grown, Shrunk} }
+
+// byLabels is the List.Analysis of issues that are named after error types, so that lists need not be mapped.
+const byLabels = "labels"
+
 // alpha is the level at which a change is called one, over all issues together.
 const alpha = 1 - stats.Level
 
@@ -38,9 +44,10 @@ type Diff struct {
 	A         DiffSide       `json:"a"`
 	B         DiffSide       `json:"b"`
 	Pairing   report.Pairing `json:"pairing"`
-	Both      int            `json:"both"`     // rows with a partner in the other file
-	Compared  int            `json:"compared"` // pairs that were looked at in both; 0 where rows are not paired
-	Paired    bool           `json:"paired"`   // shares are of Compared
+	Apart     bool           `json:"found_apart,omitempty"` // neither list was mapped to another one
+	Both      int            `json:"both"`                  // rows with a partner in the other file
+	Compared  int            `json:"compared"`              // pairs that were looked at in both; 0 where rows are not paired
+	Paired    bool           `json:"paired"`                // shares are of Compared
 	SharedIDs int            `json:"shared_issues"`
 	Group     string         `json:"group,omitempty"` // see DiffOptions
 	Issues    []IssueDiff    `json:"issues"`          // the largest differences first
@@ -76,13 +83,15 @@ type IssueDiff struct {
 // DiffOptions say how runs are compared.
 type DiffOptions struct {
 	Taxonomy *taxonomy.Taxonomy
-	ID       []string // columns that the user named for ids, see dataset.NewPairing
-	Group    string   // by which rows stand and fall together, for intervals; "" if each row is its own
+	Where    map[string]string // column to the value that rows must have there; nil chooses all
+	ID       []string          // columns that the user named for ids, see dataset.NewPairing
+	Group    string            // by which rows stand and fall together, for intervals; "" if each row is its own
 }
 
 // Comparison collects the rows of two runs: first those of A, then those of B.
 type Comparison struct {
 	o       DiffOptions
+	filter  dataset.Filter
 	diff    Diff
 	at      stats.Numbers[string] // of issues, by id: places in diff
 	pairing *dataset.Pairing
@@ -99,11 +108,13 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	c := &Comparison{o: o, at: stats.Numbers[string]{}, pairing: dataset.NewPairing(o.Taxonomy, o.ID),
-		groups: stats.Numbers[[16]byte]{}}
+	c := &Comparison{o: o, filter: dataset.Filter{Where: o.Where}, at: stats.Numbers[string]{},
+		pairing: dataset.NewPairing(o.Taxonomy, o.ID), groups: stats.Numbers[[16]byte]{}}
 	c.diff.Group, c.diff.Issues = o.Group, []IssueDiff{}
+	c.diff.Apart = a.Analysis != byLabels || b.Analysis != byLabels
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {
+			c.diff.Apart = c.diff.Apart && !issue.Known
 			if c.at.Of(issue.ID) < len(c.diff.Issues) {
 				c.diff.SharedIDs++
 			} else {
@@ -139,6 +150,9 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 	add func(*dataset.Row, compared)) error {
 	s.File = file
 	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
+		if !c.filter.Match(row) {
+			return nil
+		}
 		f, err := Of(row)
 		if err != nil {
 			return err
@@ -174,6 +188,9 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 // ComputeDiff compares. It is an error if no row can be compared.
 func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
+	if d.A.Rows+d.B.Rows == 0 && len(c.o.Where) > 0 {
+		return nil, c.filter.NoMatch(d.A.File + ", " + d.B.File)
+	}
 	if d.A.Looked == 0 || d.B.Looked == 0 {
 		return nil, fmt.Errorf("%s has %s that were looked at, %s has %d: nothing can be compared", d.A.File,
 			words.Plural(d.A.Looked, "row", "rows"), d.B.File, d.B.Looked)

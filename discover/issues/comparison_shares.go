@@ -100,17 +100,30 @@ func (d *Diff) counts() gate.Counts {
 	}
 	c := gate.Counts{Rows: rows, Tagged: rows, Unit: "rows", Labels: map[string]int{},
 		Named: map[string]gate.Named{}}
-	for _, change := range []string{New, Gone, Grown, Shrunk} {
-		c.Named[change] = gate.Named{Of: len(d.Issues), Unit: "issues"}
+	for _, change := range Changes() {
+		all := gate.Named{Of: len(d.Issues), Unit: "issues"}
+		for _, i := range d.Issues {
+			one := gate.Named{Of: 1, Unit: "issue"}
+			if i.has(change) {
+				one.Names = []string{i.ID}
+			}
+			if c.Named[change+":"+i.ID] = one; i.Change == change {
+				all.Names = append(all.Names, i.ID)
+			}
+		}
+		c.Named[change] = all
 	}
 	for _, i := range d.Issues {
 		c.Labels[i.ID] = i.CountB
-		if named, ok := c.Named[i.Change]; ok {
-			named.Names = append(named.Names, i.ID)
-			c.Named[i.Change] = named
-		}
 	}
 	return c
+}
+
+// has tells whether the issue changed so: a new one may also have surely grown.
+func (i *IssueDiff) has(change string) bool {
+	sure := float64(i.PHolm) < alpha
+	return i.Change == change || sure && change == Grown && i.Difference.Value > 0 ||
+		sure && change == Shrunk && i.Difference.Value < 0
 }
 
 // Report puts the figures into words and a table.
@@ -161,11 +174,23 @@ func (i *IssueDiff) cells(paired bool) []any {
 // Warnings say what the figures leave out.
 func (d *Diff) Warnings() []report.FileWarning {
 	w := report.FileWarning{Faults: d.faults}
-	if d.Paired {
+	switch {
+	case d.Paired:
 		w.Notes = d.Pairing.Notes(d.A.File, d.B.File)
+	case d.Pairing.IsPoor():
+		how := "name what pairs rows of the same input with --id COLUMN,COLUMN"
+		if len(d.Pairing.Would) > 0 {
+			how = d.Pairing.Advice()
+		}
+		w.Notes = []string{"few rows have a partner, and shares of different rows are compared: " + how}
+	}
+	if d.Apart {
+		w.Notes = append(w.Notes, fmt.Sprintf("the issues of either file were found by themselves: what one list calls "+
+			"otherwise looks gone and new. This maps the second file to the first one's list: erreval discover %s -o "+
+			"MAPPED --analysis recorded --issues %s --judge MODEL", words.Quote(d.B.File), words.Quote(Path(d.A.File))))
 	}
 	return []report.FileWarning{w}
 }
 
-// IsIncomplete tells whether a line was no row, or many rows have no partner and are left out.
-func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 || d.Paired && d.Pairing.IsPoor() }
+// IsIncomplete tells whether a line was no row, or many rows have no partner.
+func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 || d.Pairing.IsPoor() }

@@ -103,8 +103,11 @@ func TestDiff(t *testing.T) {
 			if n := c.Named[change]; !slices.Equal(n.Names, []string{id}) || n.Of != 5 || n.Unit != "issues" {
 				t.Errorf("%s: %+v", change, n)
 			}
+			if one, no := c.Named[change+":"+id], c.Named[change+":same"]; len(one.Names) != 1 || len(no.Names) != 0 {
+				t.Errorf("%s of one issue: %+v, %+v", change, one, no)
+			}
 		}
-		if len(c.Named) != 4 || c.Labels["more"] != 20 {
+		if len(c.Named) != 4*(1+5) || c.Labels["more"] != 20 {
 			t.Errorf("counts %v", c)
 		}
 	}

@@ -93,6 +93,18 @@ func (l *List) Find(id string) int {
 	return slices.IndexFunc(l.Issues, func(i Issue) bool { return i.ID == id })
 }
 
+// FindID gives the id of the issue that has an id or, in any case, a name.
+func (l *List) FindID(name string) (id string, ok bool) {
+	at := l.Find(name)
+	if at < 0 {
+		at = slices.IndexFunc(l.Issues, func(i Issue) bool { return Fold(i.Name) == Fold(name) })
+	}
+	if at < 0 {
+		return "", false
+	}
+	return l.Issues[at].ID, true
+}
+
 // Path is where the list of an output lies.
 func Path(output string) string { return output + ".issues.json" }
 
