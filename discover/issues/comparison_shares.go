@@ -192,5 +192,5 @@ func (d *Diff) Warnings() []report.FileWarning {
 	return []report.FileWarning{w}
 }
 
-// IsIncomplete tells whether a line was no row, or many rows have no partner.
-func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 || d.Pairing.IsPoor() }
+// IsIncomplete tells whether a line was no row, or many rows have no partner and are left out.
+func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 || d.Paired && d.Pairing.IsPoor() }
