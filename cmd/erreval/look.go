@@ -99,7 +99,18 @@ func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
 	for _, h := range human {
 		names = append(names, h.Columns...)
 	}
+	first, _ := o.First(ctx.Context, e.Process, o.paths[0])
+	o.JoinedWhere = map[string]string{} // what the rows lack, the file may have, as the system
+	for column, value := range o.where {
+		if first == nil {
+			continue
+		}
+		if _, there := first.Find(column); !there {
+			o.JoinedWhere[column] = value
+		}
+	}
 	joined, ratings, err := o.ReadRatings(ctx.Context, e.Process, file, names, evaluation.CheckRating)
+	maps.DeleteFunc(o.where, func(column, _ string) bool { return o.JoinedWhere[column] != "" && joined.Has(column) })
 	if o.Joined = joined; err != nil || ratings == nil {
 		return human, err
 	}

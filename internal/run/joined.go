@@ -27,9 +27,10 @@ type Joined struct {
 	id      string                // column that looks like an id, where the rows of the file have none; "" is none
 	mayID   []textColumn          // columns whose texts may be the id, by their usual names
 	textID  []textColumn          // those that are; nil where another column has it, or the file has none
-	rows    map[string]*joinedRow // by id
-	ids     []string              // in the file's order
+	rows    map[string]*joinedRow // by id, the first of several systems
+	order   []*joinedRow          // all, as the file has them
 	again   string                // an id that two rows of one file have
+	unsaid  bool                  // of which system the row with the latter is
 	spread  string                // such an id, of rows with different texts
 	asked   string                // an id of a row without a partner
 	last    joinedMatch           // of the row that set had
@@ -55,6 +56,8 @@ type Joined struct {
 
 // joinedRow is one of the file; of several ratings, all of an id.
 type joinedRow struct {
+	id      string
+	next    *joinedRow // of the same id and another system; nil is none
 	line    int
 	values  []json.RawMessage // in the order of Joined.columns; nil is none
 	system  dataset.SystemName
@@ -74,7 +77,7 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	may ...string) (*Joined, error) {
 	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
-	j.may, j.where, j.form = map[string]bool{}, in.JoinedWhere, in.JoinedForm
+	j.may, j.form = map[string]bool{}, in.JoinedForm
 	for _, name := range may {
 		j.may[name] = true
 	}
@@ -93,7 +96,15 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		j.givenID = in.ID
 	}
 	in.Taxonomy, in.Columns, in.Limit, in.RepeatedIDs = WithoutFields(in.Taxonomy), nil, 0, true
-	faults, err := in.Each(ctx, p, j.File, add)
+	j.where = in.JoinedWhere
+	faults, err := in.Each(ctx, p, j.File, func(row *dataset.Row) error {
+		for column, want := range j.where {
+			if raw, ok := row.Find(column); ok && dataset.NameIn(raw) != dataset.CleanName(want) {
+				return nil
+			}
+		}
+		return add(row)
+	})
 	j.faults = append(faults, j.faults...)
 	switch {
 	case err != nil:
@@ -134,11 +145,6 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		j.all = row.Columns()
 		j.findID(row)
 	}
-	for column, want := range j.where {
-		if raw, ok := row.Find(column); ok && dataset.NameIn(raw) != dataset.CleanName(want) {
-			return nil
-		}
-	}
 	id := j.idOf(row)
 	if err := j.checkID(row, id, 0, j.form); err != nil { // as of a total below the rows
 		j.nameless = cmp.Or(j.nameless, error(&dataset.LineError{File: row.Source, Line: row.Line, Err: err}))
@@ -157,7 +163,7 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	if before := j.rows[id]; before != nil {
+	if before := j.rows[id].of(row.SystemName()); before != nil {
 		equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 		if slices.Equal(before.texts, j.textsOf(row)) && slices.EqualFunc(before.values, values, equal) {
 			j.twice++
@@ -171,10 +177,21 @@ func (j *Joined) addRow(row *dataset.Row) error {
 
 // add adds a row of the file.
 func (j *Joined) add(id string, row *dataset.Row) *joinedRow {
-	r := &joinedRow{line: row.Line, system: row.SystemName(), texts: j.textsOf(row)}
-	j.rows[id], j.ids = r, append(j.ids, id)
+	r := &joinedRow{id: id, line: row.Line, system: row.SystemName(), texts: j.textsOf(row), next: j.rows[id]}
+	j.rows[id], j.order = r, append(j.order, r)
 	return r
 }
+
+// of is the row of the id that is of no other system; nil is none.
+func (r *joinedRow) of(system dataset.SystemName) *joinedRow {
+	for r != nil && r.system.IsOther(system) {
+		r = r.next
+	}
+	return r
+}
+
+// Has tells whether the file has a column.
+func (j *Joined) Has(column string) bool { return slices.Contains(j.all, column) }
 
 // addFault counts a row that nothing is taken from.
 func (j *Joined) addFault(row *dataset.Row, err error) {
@@ -227,9 +244,6 @@ func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) er
 		}
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
-	case other > 0 && j.rows[id].system.IsOther(row.SystemName()):
-		return fmt.Errorf("the id %q is that of %s:%d too, of another system: tell them apart with --id %s,%s", id,
-			row.Source, other, dataset.ColumnID, row.SystemName().Column())
 	case other > 0:
 		form = cmp.Or(form, "write what several people say of a row into several columns")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+

@@ -24,7 +24,7 @@ func (j *Joined) LeftOut() int {
 
 // changedRows counts the rows of the file of whose ids there are other texts or systems alone.
 func (j *Joined) changedRows() (n int) {
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		if r.changed && !r.found {
 			n++
 		}
@@ -38,7 +38,7 @@ func (j *Joined) Check(p *Process) error {
 		return nil
 	}
 	alone := j.alone()
-	if len(alone) == len(j.ids) && (j.others > 0 || j.other != "") {
+	if len(alone) == len(j.order) && (j.others > 0 || j.other != "") {
 		what := "name other systems in their column system or model than it does: write them alike, or leave that column " +
 			"out of one of the files"
 		if j.other != "" {
@@ -47,7 +47,7 @@ func (j *Joined) Check(p *Process) error {
 		}
 		return fmt.Errorf("%s: rows with its ids %s", j.File, what)
 	}
-	if len(alone) == len(j.ids) {
+	if len(alone) == len(j.order) {
 		hint := ""
 		switch {
 		case j.Item != "" && strings.Contains(j.asked, " | "):
@@ -60,7 +60,11 @@ func (j *Joined) Check(p *Process) error {
 			hint += "; --id none joins by the texts in a column called " + j.mayID[0].names[0]
 		}
 		return fmt.Errorf("%s (ids as %s) has no id in common with the rows (ids as %s): name the columns that both have "+
-			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.ids[0]), words.Printable(j.asked), hint)
+			"with --id COLUMN[,COLUMN]%s", j.File, words.Printable(j.order[0].id), words.Printable(j.asked), hint)
+	}
+	if j.unsaid {
+		return fmt.Errorf("%s: its id %s is that of rows of several systems, and the row with that id says none: --where "+
+			"COLUMN=NAME chooses one", j.File, words.Printable(j.spread))
 	}
 	if j.spread != "" {
 		return fmt.Errorf("%s: its id %s is that of several rows with different texts, and what it says may be of one: name "+
@@ -76,8 +80,8 @@ func (j *Joined) Check(p *Process) error {
 	if len(alone) == 0 {
 		return nil
 	}
-	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.ids), "row", "rows"),
-		len(alone), strings.Join(alone[:min(shownAlone, len(alone))], ", "))
+	note := fmt.Sprintf("%s: of %s %d without a partner, as %s", j.File, words.Plural(len(j.order), "row", "rows"),
+		len(alone), strings.Join(idsOf(alone[:min(shownAlone, len(alone))]), ", "))
 	if n := j.changedRows(); n > 0 {
 		note += fmt.Sprintf("; %s another text or system there", words.Plural(n, "id has", "ids have"))
 	}

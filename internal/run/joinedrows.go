@@ -13,7 +13,7 @@ import (
 // begin begins a file of rows that get columns.
 func (j *Joined) begin() {
 	j.ended = false
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		r.text = nil
 	}
 }
@@ -23,6 +23,7 @@ type joinedMatch struct {
 	id      string
 	of      *joinedRow // of that id; nil is none
 	isOther bool       // it is of another system
+	unknown bool       // rows of the id are of several systems, and this row says none
 	said    said       // of a text that it has and the row has not: the place in the row's Values, else -1
 	field   int
 }
@@ -35,9 +36,13 @@ func (j *Joined) match(row *dataset.Row) (m joinedMatch) {
 			m.id = dataset.PlainText(item)
 		}
 	}
-	if m.field = -1; m.of != nil {
-		m.isOther = m.of.system.IsOther(row.SystemName())
+	m.field = -1
+	if first := m.of; first != nil {
+		if m.of = first.of(row.SystemName()); m.of == nil {
+			m.of, m.isOther = first, true
+		}
 		m.said, m.field = j.otherText(m.of, row)
+		m.unknown = first.next != nil && row.SystemName().Column() == ""
 	}
 	return m
 }
@@ -58,6 +63,8 @@ func (j *Joined) set(row *dataset.Row) error {
 			text = dataset.FoldSpace(row.Values[0])
 		}
 		switch before := m.of.text; {
+		case m.unknown:
+			j.spread, j.unsaid = m.id, true
 		case before == nil:
 		case *before == text:
 			j.again = m.id
@@ -96,8 +103,9 @@ func (j *Joined) fill(row *dataset.Row, of *joinedRow) error {
 // have in the file, and behind them the rows without a partner: with the text that the file says where one of their id
 // has another, else without known texts.
 func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (*dataset.Row, error) {
-	changed := map[string]*dataset.Row{}
-	var alone, columns []string
+	changed := map[*joinedRow]*dataset.Row{}
+	var alone []*joinedRow
+	var columns []string
 	rest := false
 	return func() (*dataset.Row, error) {
 		for !rest {
@@ -117,30 +125,29 @@ func (j *Joined) AllRows(read func() (*dataset.Row, error), fields int) func() (
 			if m.field < 0 {
 				return row, nil
 			}
-			row.Values[m.field], changed[m.id] = m.said.text, row
+			row.Values[m.field], changed[m.of] = m.said.text, row
 		}
 		if len(alone) == 0 {
 			return nil, io.EOF
 		}
-		id := alone[0]
+		of := alone[0]
 		alone = alone[1:]
-		if row := changed[id]; row != nil {
-			j.rows[id].found = true
-			return row, j.fill(row, j.rows[id])
+		if row := changed[of]; row != nil {
+			of.found = true
+			return row, j.fill(row, of)
 		}
-		return j.withoutTexts(id, fields, columns)
+		return j.withoutTexts(of, fields, columns)
 	}
 }
 
 // withoutTexts is a row of the file whose texts are not known. It has the columns that others have.
-func (j *Joined) withoutTexts(id string, fields int, columns []string) (*dataset.Row, error) {
-	row, err := dataset.RowOf(map[string]string{dataset.ColumnID: id})
+func (j *Joined) withoutTexts(of *joinedRow, fields int, columns []string) (*dataset.Row, error) {
+	row, err := dataset.RowOf(map[string]string{dataset.ColumnID: of.id})
 	for _, name := range columns {
 		if name != dataset.ColumnID {
 			err = cmp.Or(err, row.Set(name, nil))
 		}
 	}
-	of := j.rows[id]
 	for _, s := range of.texts {
 		raw, _ := json.Marshal(s.text) // a text has no error
 		err = cmp.Or(err, row.Set(s.column, raw))
@@ -148,14 +155,21 @@ func (j *Joined) withoutTexts(id string, fields int, columns []string) (*dataset
 	if err = cmp.Or(err, j.fill(row, of)); err != nil {
 		return nil, err
 	}
-	row.ID, row.Source, row.Line, row.AnyText = id, j.File, of.line, true
-	row.Values = slices.Repeat([]string{id}, fields) // none of them is missing
+	row.ID, row.Source, row.Line, row.AnyText = of.id, j.File, of.line, true
+	row.Values = slices.Repeat([]string{of.id}, fields) // none of them is missing
 	return row, nil
 }
 
-// alone are the ids that no row had.
-func (j *Joined) alone() []string {
-	return slices.DeleteFunc(slices.Clone(j.ids), func(id string) bool { return j.rows[id].found })
+// alone are the rows of the file that no row is of.
+func (j *Joined) alone() []*joinedRow {
+	return slices.DeleteFunc(slices.Clone(j.order), func(r *joinedRow) bool { return r.found })
+}
+
+func idsOf(rows []*joinedRow) (ids []string) {
+	for _, r := range rows {
+		ids = append(ids, r.id)
+	}
+	return ids
 }
 
 // clear empties the file's columns in a row without a partner: the file says nothing of it.

@@ -168,7 +168,7 @@ const mostSystems = 1000
 
 // namesSystems tells whether the file names the system of a row.
 func (j *Joined) namesSystems() bool {
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		if r.system.Column() != "" {
 			return true
 		}
@@ -178,9 +178,9 @@ func (j *Joined) namesSystems() bool {
 
 // nameSystemsAs takes what the file says of systems for what rows say in another column, if that names one of them.
 func (j *Joined) nameSystemsAs(column string, named map[string]bool) {
-	for _, one := range j.rows {
+	for _, one := range j.order {
 		if named[one.system.String()] {
-			for _, r := range j.rows {
+			for _, r := range j.order {
 				r.system = r.system.In(column)
 			}
 			return
@@ -191,7 +191,7 @@ func (j *Joined) nameSystemsAs(column string, named map[string]bool) {
 // isCopied tells whether texts of several words in a column of the file are mostly those that rows have there.
 func (j *Joined) isCopied(column string, has func(text string) bool) bool {
 	filled, found := 0, 0
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		for _, s := range r.texts {
 			if s.column == column && strings.Contains(s.text, " ") {
 				filled++
@@ -208,7 +208,7 @@ func (j *Joined) isCopied(column string, has func(text string) bool) bool {
 // is none.
 func (j *Joined) unknownTexts(first *dataset.Row) string {
 	filled := map[string]int{}
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		for _, s := range r.texts {
 			if j.fieldIn(s.column, first) >= 0 {
 				return ""
@@ -219,7 +219,7 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(filled)) {
-		if float64(filled[column]) >= mostlyFilled*float64(len(j.rows)) {
+		if float64(filled[column]) >= mostlyFilled*float64(len(j.order)) {
 			return column
 		}
 	}
@@ -228,7 +228,7 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 
 // hasTexts tells whether the file says anything in several words besides the columns that rows get.
 func (j *Joined) hasTexts() bool {
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		if slices.ContainsFunc(r.texts, func(s said) bool { return strings.Contains(s.text, " ") }) {
 			return true
 		}
@@ -240,7 +240,7 @@ func (j *Joined) hasTexts() bool {
 // one that is known by its name.
 func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text string) bool) (likely string) {
 	filled, found, most := map[string]int{}, map[string]int{}, 0
-	for _, r := range j.rows {
+	for _, r := range j.order {
 		for _, s := range r.texts {
 			if j.fieldIn(s.column, first) == field {
 				return ""
@@ -253,7 +253,7 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 	}
 	for column, n := range found {
 		_, own := first.Get(column)
-		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.rows))
+		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.order))
 		found := float64(n) / float64(filled[column])
 		isText := found >= mostFound || isFilled && found >= someFound
 		if !own && isText && (n > most || n == most && column < likely) {

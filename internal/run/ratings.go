@@ -25,7 +25,7 @@ type Ratings struct {
 	asked      []string          // columns of dimensions, in the place of the two before
 	dimensions []*ratedDimension // in the file's order
 	raters     map[string]bool
-	lines      map[[3]string]int // by id, dimension and rater
+	lines      map[[4]string]int // by id, system, dimension and rater
 }
 
 // ratedDimension is one as the file names it.
@@ -62,7 +62,7 @@ func plainName(column string) string {
 func newRatings(file string, columns []string) *Ratings {
 	find := func(names []string) string { return cmp.Or(append(named(columns, names), "")...) }
 	r := &Ratings{file: file, item: find(itemNames), who: raterIn(columns), dimension: find(dimensionNames),
-		value: find(valueNames), raters: map[string]bool{}, lines: map[[3]string]int{}}
+		value: find(valueNames), raters: map[string]bool{}, lines: map[[4]string]int{}}
 	if r.who == "" || r.dimension == "" || r.value == "" {
 		return nil
 	}
@@ -88,7 +88,7 @@ func newRaters(file string, columns, asked []string) *Ratings {
 	if who == "" || slices.ContainsFunc(asked, func(c string) bool { return !slices.Contains(columns, c) }) {
 		return nil
 	}
-	return &Ratings{file: file, who: who, asked: asked, raters: map[string]bool{}, lines: map[[3]string]int{}}
+	return &Ratings{file: file, who: who, asked: asked, raters: map[string]bool{}, lines: map[[4]string]int{}}
 }
 
 // ReadRatings is ReadJoined for people's ratings, whose file may also have one rating a row. Then ratings say which
@@ -175,13 +175,10 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 		d = &ratedDimension{name: name, column: column}
 		r.dimensions = append(r.dimensions, d)
 	}
-	key := [3]string{id, d.name, who}
+	key := [4]string{id, row.SystemName().String(), d.name, who}
 	if line := r.lines[key]; line > 0 {
-		how := "leave one of the two out"
-		if system := row.SystemName(); j.rows[id].system.IsOther(system) {
-			how = fmt.Sprintf("these are of two systems: tell them apart with --id %s,%s", dataset.ColumnID, system.Column())
-		}
-		return fmt.Errorf("%s rated %q in %s in line %d already: %s", words.Printable(who), id, d.name, line, how)
+		return fmt.Errorf("%s rated %q in %s in line %d already: leave one of the two out", words.Printable(who), id, d.name,
+			line)
 	}
 	r.raters[who], r.lines[key] = true, row.Line
 	raw, ok := row.Get(column)
@@ -231,7 +228,7 @@ func (r *Ratings) find(name string) *ratedDimension {
 
 // addRating gives the rows of an id a rating more.
 func (j *Joined) addRating(id string, row *dataset.Row, d *ratedDimension, raw json.RawMessage) {
-	of := j.rows[id]
+	of := j.rows[id].of(row.SystemName())
 	if of == nil {
 		of = j.add(id, row)
 	}
