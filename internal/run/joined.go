@@ -36,22 +36,22 @@ type Joined struct {
 	last    joinedMatch           // of the row that set had
 	ended   bool                  // the rows that get the columns were read to their end
 
-	check    func(json.RawMessage) error // what it says goes on behind the column's name
-	may      map[string]bool             // columns that the file need not have
-	where    map[string]string           // as Rows.JoinedWhere
-	form     string                      // as Rows.JoinedForm
-	all      []string                    // the columns of the first row
-	there    map[string]bool
-	faults   []error         // rows without an id
-	twice    int             // rows that stand there again
-	nameless error           // what is to be done where no row has an id
-	others   int             // rows of other systems that have an id of the file
-	other    string          // the column of the first other text
-	judged   []string        // names of the column with the judged text, which rows need not have
-	fields   []string        // of the rows that get the columns: where each of their texts stands
-	likely   []string        // of the file: as fields, by what they say; "" is none
-	copied   map[string]bool // of the file: whose texts rows have in a column of that name, which is no field's
-	loosely  map[string]bool // of these: whose texts have but the letters of the rows'
+	check   func(json.RawMessage) error // what it says goes on behind the column's name
+	may     map[string]bool             // columns that the file need not have
+	where   map[string]string           // as Rows.JoinedWhere
+	form    string                      // as Rows.JoinedForm
+	all     []string                    // the columns of the first row
+	there   map[string]bool
+	faults  []error         // rows without an id
+	twice   int             // rows that stand there again
+	unnamed []*joinedRow    // rows without an id
+	others  int             // rows of other systems that have an id of the file
+	other   string          // the column of the first other text
+	judged  []string        // names of the column with the judged text, which rows need not have
+	fields  []string        // of the rows that get the columns: where each of their texts stands
+	likely  []string        // of the file: as fields, by what they say; "" is none
+	copied  map[string]bool // of the file: whose texts rows have in a column of that name, which is no field's
+	loosely map[string]bool // of these: whose texts have but the letters of the rows'
 }
 
 // joinedRow is one of the file; of several ratings, all of an id.
@@ -106,13 +106,22 @@ func (in Rows) readJoined(ctx context.Context, p *Process, j *Joined, add func(*
 		return add(row)
 	})
 	j.faults = append(faults, j.faults...)
+	byTexts := len(j.rows) == 0 && len(j.unnamed) > 0 && len(j.mayID) > 0 // which are not known yet
 	switch {
 	case err != nil:
 		return err
+	case byTexts:
+		j.order = j.unnamed
+	case len(j.rows) == 0 && len(j.unnamed) > 0:
+		return j.nameless()
 	case len(j.rows) == 0 && len(j.faults) > 0:
-		return cmp.Or(j.nameless, j.faults[0])
+		return j.faults[0]
 	case len(j.rows) == 0:
 		return fmt.Errorf("%s: there are no rows", j.File)
+	default:
+		for _, r := range j.unnamed {
+			j.addFault(r.line, errNameless)
+		}
 	}
 	if j.textID != nil {
 		p.Note([]string{j.textIDNote()})
@@ -145,12 +154,6 @@ func (j *Joined) addRow(row *dataset.Row) error {
 		j.all = row.Columns()
 		j.findID(row)
 	}
-	id := j.idOf(row)
-	if err := j.checkID(row, id, 0, j.form); err != nil { // as of a total below the rows
-		j.nameless = cmp.Or(j.nameless, error(&dataset.LineError{File: row.Source, Line: row.Line, Err: err}))
-		j.addFault(row, errors.New("the row has no id"))
-		return nil
-	}
 	values := make([]json.RawMessage, len(j.columns))
 	for i, name := range j.columns {
 		if raw, ok := row.FindAnyCase(name); ok {
@@ -163,23 +166,30 @@ func (j *Joined) addRow(row *dataset.Row) error {
 			return fmt.Errorf("column %q %w", name, err)
 		}
 	}
-	if before := j.rows[id].of(row.SystemName()); before != nil {
+	r := j.newRow(j.idOf(row), row)
+	if r.values = values; r.id == "" { // as of a total below the rows
+		j.unnamed = append(j.unnamed, r)
+		return nil
+	}
+	return j.add(r)
+}
+
+func (j *Joined) newRow(id string, row *dataset.Row) *joinedRow {
+	return &joinedRow{id: id, line: row.Line, system: row.SystemName(), texts: j.textsOf(row)}
+}
+
+// add adds a row of the file, if it is not there already; another one of the id and system is an error.
+func (j *Joined) add(r *joinedRow) error {
+	if before := j.rows[r.id].of(r.system); before != nil {
 		equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
-		if slices.Equal(before.texts, j.textsOf(row)) && slices.EqualFunc(before.values, values, equal) {
+		if slices.Equal(before.texts, r.texts) && slices.EqualFunc(before.values, r.values, equal) {
 			j.twice++
 			return nil
 		}
-		return j.checkID(row, id, before.line, j.form)
+		return j.checkID(r.id, before.line)
 	}
-	j.add(id, row).values = values
+	r.next, j.rows[r.id], j.order = j.rows[r.id], r, append(j.order, r)
 	return nil
-}
-
-// add adds a row of the file.
-func (j *Joined) add(id string, row *dataset.Row) *joinedRow {
-	r := &joinedRow{id: id, line: row.Line, system: row.SystemName(), texts: j.textsOf(row), next: j.rows[id]}
-	j.rows[id], j.order = r, append(j.order, r)
-	return r
 }
 
 // of is the row of the id that is of no other system; nil is none.
@@ -194,8 +204,15 @@ func (r *joinedRow) of(system dataset.SystemName) *joinedRow {
 func (j *Joined) Has(column string) bool { return slices.Contains(j.all, column) }
 
 // addFault counts a row that nothing is taken from.
-func (j *Joined) addFault(row *dataset.Row, err error) {
-	j.faults = append(j.faults, &dataset.LineError{File: row.Source, Line: row.Line, Err: err})
+func (j *Joined) addFault(line int, err error) {
+	j.faults = append(j.faults, &dataset.LineError{File: j.File, Line: line, Err: err})
+}
+
+var errNameless = errors.New("the row has no id")
+
+// nameless says what is to be done where no row has an id.
+func (j *Joined) nameless() error {
+	return &dataset.LineError{File: j.File, Line: j.unnamed[0].line, Err: j.checkID("", 0)}
 }
 
 // findID takes a column that looks like an id, where the first row of the file has none; else those of the texts.
@@ -234,20 +251,21 @@ func (j *Joined) idOf(row *dataset.Row) string {
 	return dataset.PlainText(raw)
 }
 
-// checkID refuses a row without an id, or with that of the row in another line; 0 is none. form is Rows.JoinedForm.
-func (j *Joined) checkID(row *dataset.Row, id string, other int, form string) error {
+// checkID refuses a row without an id, or with that of the row in another line; 0 is none.
+func (j *Joined) checkID(id string, other int) error {
 	switch {
 	case id == "":
 		text := ""
 		if len(j.mayID) > 0 && j.textID == nil {
-			text = fmt.Sprintf("; rows are joined by their texts where these stand in a column called %s", j.mayID[0].names[0])
+			text = fmt.Sprintf("; rows are joined by their texts where these stand in a column called %s, or most are those "+
+				"of the rows", j.mayID[0].names[0])
 		}
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
 	case other > 0:
-		form = cmp.Or(form, "write what several people say of a row into several columns")
+		form := cmp.Or(j.form, "write what several people say of a row into several columns")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+
-			"with --id COLUMN,COLUMN; %s", id, row.Source, other, form)
+			"with --id COLUMN,COLUMN; %s", id, j.File, other, form)
 	}
 	return nil
 }

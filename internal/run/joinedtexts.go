@@ -40,11 +40,7 @@ func (j *Joined) otherText(of *joinedRow, row *dataset.Row) (other said, field i
 		if field < 0 || field >= len(row.Values) {
 			continue
 		}
-		fold := dataset.FoldSpace
-		if j.loosely[s.column] {
-			fold = letters
-		}
-		if fold(row.Values[field]) != fold(s.text) {
+		if fold := j.foldIn(s.column); fold(row.Values[field]) != fold(s.text) {
 			return s, field
 		}
 	}
@@ -94,7 +90,7 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j := in.Joined
 	j.likely, j.loosely, j.copied = nil, map[string]bool{}, map[string]bool{}
 	if file == Stdio || len(in.Taxonomy.Fields) == 0 || !j.hasTexts() && !j.namesSystems() {
-		return nil
+		return j.nameByTexts()
 	}
 	rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
 	if err != nil {
@@ -136,6 +132,9 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 	j.findLikely(p, in.Taxonomy.FieldNames(), first, func(i int, text string) bool {
 		return sets[i][maphash.String(seed, text)]
 	})
+	if err := j.nameByTexts(); err != nil {
+		return err
+	}
 	for column, texts := range own {
 		if j.fieldIn(column, first) < 0 {
 			j.copied[column] = j.isCopied(column, func(text string) bool { return texts[maphash.String(seed, text)] })
@@ -161,6 +160,38 @@ func (j *Joined) findLikely(p *Process, fields []string, first *dataset.Row, has
 				j.File, words.Printable(j.likely[i]), field)})
 		}
 	}
+}
+
+// nameByTexts takes texts in the likely column for the ids of a file that has none.
+func (j *Joined) nameByTexts() error {
+	if len(j.rows) > 0 {
+		return nil
+	}
+	if len(j.likely) == 0 || j.likely[0] == "" {
+		return j.nameless()
+	}
+	rows := j.order
+	j.textID, j.order = []textColumn{{name: j.likely[0]}}, nil
+	for _, r := range rows {
+		i := slices.IndexFunc(r.texts, func(s said) bool { return s.column == j.likely[0] })
+		if i < 0 {
+			j.addFault(r.line, errNameless)
+			continue
+		}
+		r.id = j.foldIn(j.likely[0])(r.texts[i].text)
+		if err := j.add(r); err != nil {
+			return &dataset.LineError{File: j.File, Line: r.line, Err: err}
+		}
+	}
+	return nil
+}
+
+// foldIn is what texts in a column are compared by.
+func (j *Joined) foldIn(column string) func(string) string {
+	if j.loosely[column] {
+		return letters
+	}
+	return dataset.FoldSpace
 }
 
 // mostSystems are looked for in the column of another name.
@@ -303,10 +334,11 @@ func (j *Joined) findTextID(columns []string) {
 func (j *Joined) textIDOf(row *dataset.Row) string {
 	parts := make([]string, len(j.textID))
 	for i, c := range j.textID {
+		fold := j.foldIn(c.name)
 		if raw, _ := row.Get(c.name); c.field < len(row.Values) {
-			parts[i] = dataset.FoldSpace(row.Values[c.field])
+			parts[i] = fold(row.Values[c.field])
 		} else if string(raw) != "null" {
-			parts[i] = dataset.FoldSpace(dataset.PlainText(raw))
+			parts[i] = fold(dataset.PlainText(raw))
 		}
 	}
 	if parts[0] == "" {

@@ -150,7 +150,7 @@ func (r *Ratings) chooseID(first *dataset.Row, named bool) {
 func (r *Ratings) add(j *Joined, row *dataset.Row) error {
 	id, who, err := r.whose(j, row)
 	if err != nil {
-		j.addFault(row, err)
+		j.addFault(row.Line, err)
 		return nil
 	}
 	if r.asked == nil {
@@ -196,7 +196,7 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 func (r *Ratings) whose(j *Joined, row *dataset.Row) (id, who string, err error) {
 	if r.item == "" {
 		id = j.idOf(row)
-		err = j.checkID(row, id, 0, "")
+		err = j.checkID(id, 0)
 	} else {
 		id, err = r.text(row, r.item)
 	}
@@ -230,7 +230,8 @@ func (r *Ratings) find(name string) *ratedDimension {
 func (j *Joined) addRating(id string, row *dataset.Row, d *ratedDimension, raw json.RawMessage) {
 	of := j.rows[id].of(row.SystemName())
 	if of == nil {
-		of = j.add(id, row)
+		of = j.newRow(id, row)
+		_ = j.add(of) // the first of its id and system
 	}
 	isFree := func(c int) bool { return c >= len(of.values) || of.values[c] == nil }
 	place := slices.IndexFunc(d.columns, isFree)
