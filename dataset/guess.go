@@ -173,7 +173,11 @@ func (r *Reader) watchWords(row *Row) {
 	for i, f := range r.fields {
 		judged := f == r.judged()
 		if judged {
-			r.same.add(row, r.placeOf)
+			input := strings.Join(row.Values[1:], "\n")
+			if at := slices.Index(r.fields, r.opt.Taxonomy.GroupField()); at > 0 { // of pairs, the other text is no input
+				input = row.Values[at]
+			}
+			r.same.add(row, input, r.placeOf)
 		}
 		if !judged && tagged {
 			continue

@@ -56,7 +56,8 @@ type sameText struct {
 	text, place string // of the second row
 }
 
-func (s *sameTexts) add(row *Row, place func(*Row) string) {
+// add adds a row, with what it was written for, and its place.
+func (s *sameTexts) add(row *Row, input string, place func(*Row) string) {
 	text := row.Values[0]
 	if s.rows == nil {
 		s.seed, s.rows = maphash.MakeSeed(), map[uint64]sameText{}
@@ -67,10 +68,10 @@ func (s *sameTexts) add(row *Row, place func(*Row) string) {
 	if !known && len(s.rows) == mostSameKept || len(strings.Fields(text)) < leastSameWords || isAsking {
 		return
 	}
-	input := maphash.Comparable(s.seed, strings.Join(row.Values[1:], "\n"))
+	of := maphash.String(s.seed, input)
 	if same.rows++; same.rows == 1 {
-		same.input = input
-	} else if same.several = same.several || input != same.input; same.text == "" {
+		same.input = of
+	} else if same.several = same.several || of != same.input; same.text == "" {
 		same.text, same.place = strings.Clone(text), place(row)
 	}
 	if s.rows[key] = same; same.several && same.rows > s.most.rows {

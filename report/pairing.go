@@ -37,8 +37,8 @@ func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
 	if p.Mixed && slices.Equal(p.Would, []string{dataset.ColumnID}) { // which was looked at, and tells nothing
 		p.Would = nil
 	}
-	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved, AsAsked: p.AsAsked,
-		OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
+	return Pairing{By: p.By, InOrder: p.InOrder, FewIDs: p.FewIDs, Mixed: p.Mixed, Other: p.Other, Moved: p.Moved,
+		AsAsked: p.AsAsked, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would,
 		Systems: p.Systems, column: p.Column, wouldBoth: p.WouldBoth}
 }
 
@@ -129,6 +129,7 @@ func someOf(parts []string) string {
 	return shown
 }
 
+// Advice says which columns would pair more rows, or how to find some.
 func (p *Pairing) Advice() string {
 	if len(p.Would) > 0 {
 		return fmt.Sprintf("--id %s would pair %s", words.Quote(strings.Join(p.Would, ",")), rowsText(p.wouldBoth))

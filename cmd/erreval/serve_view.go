@@ -220,8 +220,8 @@ func (m *marker) Mark(ctx context.Context, q view.MarkQuery) (*view.Marked, erro
 	}
 	if q.Seen != nil && *q.Seen != before.Time { // as by another window
 		said := cmp.Or(strings.Join(before.Labels, ", "), "no label")
-		return nil, &view.QueryError{Err: fmt.Errorf("the row was marked elsewhere meanwhile: %s; load the page again to see "+
-			"it, and mark the row then", said)}
+		return nil, &view.QueryError{Err: fmt.Errorf("the row was marked elsewhere meanwhile: %s; load the page again to "+
+			"see it, and mark the row then", said)}
 	}
 	mark := review.Mark{Labels: slices.Clone(q.Labels), Notes: q.Notes, Time: time.Now().UTC().Truncate(time.Second)}
 	if err := marks.Set(row, mark); review.Refused(err) {
