@@ -191,10 +191,18 @@ func (r *Reader) chatAs(field string) string {
 	switch named := r.opt.Map[field] + r.opt.Recorded[field]; {
 	case response || input || named == "":
 		return field
-	case len(r.fields) > 0 && field == r.fields[0]:
+	case len(r.fields) > 0 && (field == r.fields[0] || field == otherText(r.fields[0])):
 		return "response"
 	}
 	return "instruction"
+}
+
+// otherText is the field of a pair's other text; "" where the field is none of a pair.
+func otherText(field string) string {
+	if stem, of := strings.CutSuffix(field, "_a"); of {
+		return stem + "_b"
+	}
+	return ""
 }
 
 // conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.

@@ -258,3 +258,18 @@ func TestChatOfOwnFields(t *testing.T) {
 		}
 	}
 }
+
+// TestChatOfPairs: of a pair's two conversations each has a response, and what they answer is the task's.
+func TestChatOfPairs(t *testing.T) {
+	task := &taxonomy.Taxonomy{Fields: []taxonomy.Field{{Name: "response_a"}, {Name: "response_b"}, {Name: "input"}}}
+	turns := func(says string) string {
+		return `[{"role":"user","content":"Who built it?"},{"role":"assistant","content":"` + says + `"}]`
+	}
+	line := `{"conversation_a":` + turns("A mason.") + `,"conversation_b":` + turns("A baker.") + `}`
+	r := NewReader(strings.NewReader(line), "in.jsonl", Options{Taxonomy: task,
+		Map: map[string]string{"response_a": "conversation_a", "response_b": "conversation_b", "input": "conversation_a"}})
+	row, err := r.Read()
+	if err != nil || strings.Join(row.Values, "|") != "A mason.|A baker.|Who built it?" {
+		t.Errorf("%v, %v", row, err)
+	}
+}

@@ -216,8 +216,8 @@ func readIssue(o reply.Object) (*issues.Finding, error) {
 func isNone(sentence string) bool {
 	switch issues.Fold(sentence) {
 	case "none", "no", "no issue", "no issues", "n a", "null", "there is no issue", "no issue found", "no issues found",
-		"no error", "no errors", "no errors found", "nothing", "nothing wrong", "ok", "okay", "passed",
-		"all assertions passed":
+		"no error", "no errors", "no errors found", "nothing", "nothing wrong", "ok", "okay", "passed", "pass", "fine",
+		"good", "lgtm", "all good", "looks good", "correct", "nan", "all assertions passed":
 		return true
 	}
 	return false

@@ -193,11 +193,11 @@ func (d *Diff) pooled() (facts []string) {
 		facts = append(facts, fmt.Sprintf("rows may be of several systems (by %s), which count together; --by %[1]s tells "+
 			"them apart", columns[0]))
 	}
-	if shifted := d.hints.shifted(but); len(shifted) > 0 {
-		facts = append(facts, fmt.Sprintf("the files have another mix of %s, which may be what changed: %s compares one",
-			someOf(shifted), whereOf(shifted[0])))
+	by := fmt.Sprintf("erreval stats %s %s --by %s", words.Quote(d.A.File), words.Quote(d.B.File), ByFile)
+	if d.systems != nil {
+		by += "," + d.systems.column
 	}
-	return facts
+	return append(facts, d.hints.shiftedText(but, by)...)
 }
 
 // surelyChanged names the systems of which the rows without error surely changed; "" where none did.

@@ -44,21 +44,22 @@ func (h *Hints) Add(row *dataset.Row) {
 	}
 	h.of[h.file]++
 	width := len(row.Columns())
-	if h.rows++; h.rows <= firstRows || width > h.width { // a row has more than those before
+	if h.rows++; h.of[h.file] <= firstRows || width > h.width { // a row has more than those before
 		h.addColumns(row)
 	}
 	h.width = max(h.width, width)
 	for name, values := range h.columns {
-		raw, ok := row.Find(name)
+		raw, ok := row.FindAnyCase(name)
 		switch {
 		case !ok || values == nil || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
 		case len(raw) > longestPrompt && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
 			h.columns[name] = nil
 		default:
 			h.long[name] = h.long[name] || len(raw) > longestHinted
-			rows := values[string(raw)]
+			value := plainValue(raw)
+			rows := values[value]
 			rows[h.file]++
-			values[string(raw)] = rows
+			values[value] = rows
 		}
 	}
 }
@@ -76,7 +77,8 @@ func (h *Hints) addColumns(row *dataset.Row) {
 		}
 	}
 	for _, name := range names {
-		if _, known := h.columns[name]; !known && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
+		isSame := func(other string) bool { return strings.EqualFold(other, name) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(h.columns)), isSame) && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
 			h.columns[name] = map[string][2]int{}
 		}
 	}
@@ -134,46 +136,89 @@ func (h *Hints) find() (columns []string) {
 	return columns[:min(len(columns), mostNamed)]
 }
 
-// mostlyShared is the share of rows with values that both files have from which their mix can be compared.
-const mostlyShared = 0.9
+// plainValue is a value as one file has it in JSON and another one in a table: a number as a text.
+func plainValue(raw json.RawMessage) string {
+	text := dataset.PlainText(raw)
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strconv.FormatFloat(x, 'g', -1, 64)
+	} else if string(raw) == "true" || string(raw) == "false" {
+		return string(raw)
+	}
+	return strconv.Quote(text)
+}
 
-// shifted are columns but some that have another mix of values in the second file than in the first, by more than
-// chance explains: chi-square is four standard deviations above its mean. Rows without a value have one, too.
+// leastShared is the share of the rows of each file with values that both have from which their mix can be compared: of
+// days it is none.
+const leastShared = 0.1
+
+// shifted are columns but some that have another mix of values in the second file than in the first.
 func (h *Hints) shifted(but []string) (columns []string) {
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
-		values := maps.Clone(h.columns[name])
 		isBut := slices.ContainsFunc(but, func(other string) bool { return strings.EqualFold(other, name) })
-		if isBut || len(values) == 0 || len(values) > mostHinted {
-			continue
-		}
-		var shared, filled [2]int
-		for _, rows := range values {
-			for file, n := range rows {
-				filled[file] += n
-			}
-		}
-		if none := [2]int{h.of[0] - filled[0], h.of[1] - filled[1]}; none != [2]int{} {
-			values[""] = none
-		}
-		chi2, a, b := 0.0, math.Sqrt(float64(h.of[1])/float64(h.of[0])), math.Sqrt(float64(h.of[0])/float64(h.of[1]))
-		for _, rows := range values {
-			d := float64(rows[0])*a - float64(rows[1])*b
-			chi2 += d * d / float64(rows[0]+rows[1])
-			if min(rows[0], rows[1]) > 0 {
-				shared[0], shared[1] = shared[0]+rows[0], shared[1]+rows[1]
-			}
-		}
-		isShared := float64(shared[0]) >= mostlyShared*float64(h.of[0]) && float64(shared[1]) >= mostlyShared*float64(h.of[1])
-		if df := float64(len(values) - 1); isShared && chi2 > df+4*math.Sqrt(2*df) {
+		if values := h.columns[name]; !isBut && values != nil && h.isShifted(values) {
 			columns = append(columns, name)
 		}
 	}
 	return columns
 }
 
+// isShifted tells whether the mix of values is another in the second file, by more than chance explains: chi-square is
+// four standard deviations above its mean. Rows without a value have one, too.
+func (h *Hints) isShifted(values map[string][2]int) bool {
+	if values = maps.Clone(values); len(values) > mostHinted {
+		return false
+	}
+	if filled := sumOf(values); filled != h.of {
+		values[""] = [2]int{h.of[0] - filled[0], h.of[1] - filled[1]}
+	}
+	shared := maps.Clone(values)
+	maps.DeleteFunc(shared, func(_ string, rows [2]int) bool { return min(rows[0], rows[1]) == 0 })
+	chi2, a, b := 0.0, math.Sqrt(float64(h.of[1])/float64(h.of[0])), math.Sqrt(float64(h.of[0])/float64(h.of[1]))
+	for _, rows := range values {
+		d := float64(rows[0])*a - float64(rows[1])*b
+		chi2 += d * d / float64(rows[0]+rows[1])
+	}
+	both, df := sumOf(shared), float64(len(values)-1)
+	isShared := float64(both[0]) >= leastShared*float64(h.of[0]) && float64(both[1]) >= leastShared*float64(h.of[1])
+	return df > 0 && isShared && chi2 > df+4*math.Sqrt(2*df)
+}
+
+// sumOf adds the rows of values.
+func sumOf(values map[string][2]int) (sum [2]int) {
+	for _, rows := range values {
+		sum[0], sum[1] = sum[0]+rows[0], sum[1]+rows[1]
+	}
+	return sum
+}
+
+// renamed are a column of the first file alone and one of the second alone that have the same values in another mix; ""
+// is none.
+func (h *Hints) renamed() (first, second string) {
+	for _, a := range slices.Sorted(maps.Keys(h.columns)) {
+		for _, b := range slices.Sorted(maps.Keys(h.columns)) {
+			of, other := h.columns[a], h.columns[b]
+			if len(of) < 2 || len(other) < 2 || sumOf(of)[1] > 0 || sumOf(other)[0] > 0 {
+				continue
+			}
+			both := maps.Clone(of)
+			for value, rows := range other {
+				both[value] = [2]int{of[value][0], rows[1]}
+			}
+			if len(both) == max(len(of), len(other)) && h.isShifted(both) {
+				return a, b
+			}
+		}
+	}
+	return "", ""
+}
+
 // shiftedText says which columns are shifted, and the flag that weighs them alike, which begins with by.
 func (h *Hints) shiftedText(but []string, by string) []string {
 	shifted := h.shifted(but)
+	if a, b := h.renamed(); len(shifted) == 0 && a != "" {
+		return []string{fmt.Sprintf("%s in the first file and %s in the second have the same values in another mix, which may "+
+			"be what differs between them: call these columns alike, if they are one", words.Printable(a), words.Printable(b))}
+	}
 	if len(shifted) == 0 {
 		return nil
 	}

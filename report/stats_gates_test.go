@@ -206,6 +206,38 @@ func TestShiftedMix(t *testing.T) {
 	}
 }
 
+// TestHintsOfMixes: numbers are as tables have them, some values may be replaced, a column may have got another name, and
+// one value for all is no mix.
+func TestHintsOfMixes(t *testing.T) {
+	const renamed = "prompt in the first file and prompt_id in the second have the same values in another mix"
+	for name, c := range map[string]struct {
+		names  [2]string
+		values [2][2]string // of either file
+		want   string
+	}{
+		"a table and JSON": {[2]string{"shot", "shot"}, [2][2]string{{"1", "2"}, {`"1.0"`, `"2"`}}, "another mix of shot"},
+		"other case":       {[2]string{"shot", "Shot"}, [2][2]string{{"1", "2"}, {"1", "2"}}, "another mix of shot"},
+		"one replaced":     {[2]string{"shot", "shot"}, [2][2]string{{"1", "2"}, {"3", "2"}}, "another mix of shot"},
+		"renamed":          {[2]string{"prompt", "prompt_id"}, [2][2]string{{`"p"`, `"q"`}, {`"p"`, `"q"`}}, renamed},
+		"constant":         {[2]string{"shot", "shot"}, [2][2]string{{"1", "1"}, {"1", "1"}}, ""},
+		"all others":       {[2]string{"day", "day"}, [2][2]string{{`"mon"`, `"tue"`}, {`"wed"`, `"thu"`}}, ""},
+	} {
+		var files [2][]string
+		for side, rows := range []int{110, 70} {
+			for k := range rows {
+				value := c.values[side][int(indicator(k%10 < 2+6*side))]
+				row := systemRow("s", fmt.Sprint(side, k), "No Error")
+				files[side] = append(files[side], strings.Replace(row, `"id"`, fmt.Sprintf(`"%s":%s,"id"`, c.names[side], value), 1))
+			}
+		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
+		if said := strings.Join(s.Notes, "|"); !strings.HasPrefix(said, c.want) && !strings.HasPrefix(said, "the files have "+c.want) ||
+			(said == "") != (c.want == "") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
 // TestGrownOfNamed: of two files on other inputs one of two systems is worse in the second, and the other one better.
 func TestGrownOfNamed(t *testing.T) {
 	var files [2][]string

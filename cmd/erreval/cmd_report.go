@@ -70,7 +70,7 @@ func viewFlags() []cli.Flag {
 			"model, generator or the like)"},
 		&cli.StringSliceFlag{Name: "human", Usage: "columns with people's scores, `DIMENSION=COLUMN[,COLUMN]`, or with their " +
 			"verdicts on pairs, COLUMN[,COLUMN]; may be repeated"},
-		humanFileFlag(),
+		humanFileFlag("id"),
 		&cli.StringFlag{Name: "title", Usage: "`TITLE` of the page (default: the names of the files)"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the sample and of resampling"}}
 }

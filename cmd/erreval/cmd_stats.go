@@ -85,6 +85,9 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	s.CheckGates(gates, look.Taxonomy.NoError())
+	if look.form != (reportForm{}) { // which goes elsewhere than a log
+		e.Note(s.Notes)
+	}
 	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
 	missed := e.MissedGates(s.CheckIssues(ofIssues))
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), missed)

@@ -82,8 +82,8 @@ func (o *lookOptions) readAll(ctx *cli.Context, e *env, take ...run.TakeRows) er
 	return nil
 }
 
-func humanFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id, or text"}
+func humanFileFlag(by string) cli.Flag {
+	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by " + by}
 }
 
 // joinRatings reads people's scores from the file that --human-file names, if it does, and gives the columns that hold
@@ -92,14 +92,18 @@ func humanFileFlag() cli.Flag {
 func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
 	human []evaluation.HumanScores) ([]evaluation.HumanScores, error) {
 	file := ctx.String("human-file")
+	first, _ := o.First(ctx.Context, e.Process, o.paths[0])
 	if file == "" {
+		if first != nil && run.RaterIn(first.Columns()) != "" {
+			e.Note([]string{fmt.Sprintf("%s: each row counts by itself; where rows are one each of several people (column %s), "+
+				"give their scores in a file of their own, with --human-file", o.paths[0], run.RaterIn(first.Columns()))})
+		}
 		return human, nil
 	}
 	var names []string
 	for _, h := range human {
 		names = append(names, h.Columns...)
 	}
-	first, _ := o.First(ctx.Context, e.Process, o.paths[0])
 	o.JoinedWhere = map[string]string{} // what the rows lack, the file may have, as the system
 	for column, value := range o.where {
 		if first == nil {

@@ -63,8 +63,8 @@ func (l *List) facts() []string {
 	switch most := l.mostSentences(); {
 	case most.Sentences > 1:
 		facts = append(facts, fmt.Sprintf("no model grouped the sentences, and the issues are rough: %s holds %d different "+
-			"ones; a higher --threshold parts them, --judge in place of --grouping offline groups better", most.Name,
-			most.Sentences))
+			"ones; a higher --threshold parts them, --judge in place of --grouping offline groups better; praise is an "+
+			"issue here like any other sentence", most.Name, most.Sentences))
 	case most.Sentences == 1 && len(l.Issues) > 1:
 		facts = append(facts, "no model grouped the sentences: each issue is one of them; a lower --threshold joins some, "+
 			"--judge in place of --grouping offline groups better")

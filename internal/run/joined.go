@@ -42,16 +42,17 @@ type Joined struct {
 	form    string                      // as Rows.JoinedForm
 	all     []string                    // the columns of the first row
 	there   map[string]bool
-	faults  []error         // rows without an id
-	twice   int             // rows that stand there again
-	unnamed []*joinedRow    // rows without an id
-	others  int             // rows of other systems that have an id of the file
-	other   string          // the column of the first other text
-	judged  []string        // names of the column with the judged text, which rows need not have
-	fields  []string        // of the rows that get the columns: where each of their texts stands
-	likely  []string        // of the file: as fields, by what they say; "" is none
-	copied  map[string]bool // of the file: whose texts rows have in a column of that name, which is no field's
-	loosely map[string]bool // of these: whose texts have but the letters of the rows'
+	faults  []error            // rows without an id
+	twice   int                // rows that stand there again
+	unnamed []*joinedRow       // rows without an id
+	others  int                // rows of other systems that have an id of the file
+	shared  map[string]*[2]int // columns of both files: rows joined that say the same there, and otherwise
+	other   string             // the column of the first other text
+	judged  []string           // names of the column with the judged text, which rows need not have
+	fields  []string           // of the rows that get the columns: where each of their texts stands
+	likely  []string           // of the file: as fields, by what they say; "" is none
+	copied  map[string]bool    // of the file: whose texts rows have in a column of that name, which is no field's
+	loosely map[string]bool    // of these: whose texts have but the letters of the rows'
 }
 
 // joinedRow is one of the file; of several ratings, all of an id.
@@ -69,7 +70,8 @@ type joinedRow struct {
 
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
-	return &Joined{File: file, columns: columns, check: check, rows: map[string]*joinedRow{}, there: map[string]bool{}}
+	return &Joined{File: file, columns: columns, check: check, rows: map[string]*joinedRow{}, there: map[string]bool{},
+		shared: map[string]*[2]int{}}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -263,7 +265,8 @@ func (j *Joined) checkID(id string, other int) error {
 		return errors.New("there is no id: the rows and this file need it in a column of one name, id or what " +
 			"--id COLUMN[,COLUMN] names" + text)
 	case other > 0:
-		form := cmp.Or(j.form, "write what several people say of a row into several columns")
+		form := cmp.Or(j.form, "write what several people say of a row into several columns, or who says it "+
+			"into one called rater")
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+
 			"with --id COLUMN,COLUMN; %s", id, j.File, other, form)
 	}

@@ -2,7 +2,9 @@ package run
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
@@ -13,6 +15,9 @@ var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
 
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
+
+// fewestOther is how many rows have to say something else in a column of both files before it is said.
+const fewestOther = 3
 
 // LeftOut counts the lines of the file that nothing was taken from, and changed.
 func (j *Joined) LeftOut() int {
@@ -70,6 +75,13 @@ func (j *Joined) Check(p *Process) error {
 		return fmt.Errorf("%s: its id %s is that of several rows with different texts, and what it says may be of one: name "+
 			"columns of both files that tell them apart with --id COLUMN,COLUMN; or if it is of one system, give its rows "+
 			"alone: erreval show FILE --where COLUMN=NAME -o ONE", j.File, words.Printable(j.spread))
+	}
+	for _, column := range slices.Sorted(maps.Keys(j.shared)) {
+		if n := j.shared[column]; n[1] > n[0] && n[1] >= fewestOther {
+			p.Note([]string{fmt.Sprintf("%s: in %d of %d rows that are joined the column %s, which both files have, says "+
+				"something else: are these the same rows? Where it is the id: --id %s", j.File, n[1], n[0]+n[1],
+				words.Printable(column), words.Quote(column))})
+		}
 	}
 	if j.again != "" {
 		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 )
@@ -72,10 +74,39 @@ func (j *Joined) set(row *dataset.Row) error {
 			j.spread = m.id
 		}
 		m.of.found, m.of.text = true, &text
+		j.countShared(m.of, row)
 		return j.fill(row, m.of)
 	}
 	j.asked = cmp.Or(j.asked, m.id)
 	return j.clear(row)
+}
+
+// countShared counts what both files say in columns of one name that hold no texts of fields.
+func (j *Joined) countShared(of *joinedRow, row *dataset.Row) {
+	for _, s := range of.texts {
+		raw, own := row.FindAnyCase(s.column)
+		text := dataset.FoldSpace(dataset.PlainText(raw))
+		if !own || string(raw) == "null" || text == "" || j.fieldIn(s.column, row) >= 0 {
+			continue
+		}
+		n := j.shared[s.column]
+		if n == nil {
+			n = new([2]int)
+			j.shared[s.column] = n
+		}
+		if strings.EqualFold(text, s.text) || isNumber(text, s.text) {
+			n[0]++
+		} else {
+			n[1]++
+		}
+	}
+}
+
+// isNumber tells whether two texts are one number, as 1 and 1.0.
+func isNumber(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, otherErr := strconv.ParseFloat(b, 64)
+	return err == nil && otherErr == nil && x == y
 }
 
 // Place is the file, and its line that the row which was read last got columns of; 0 is none.

@@ -61,7 +61,7 @@ func plainName(column string) string {
 // newRatings finds the columns of a file with one rating a row; nil if it has another form.
 func newRatings(file string, columns []string) *Ratings {
 	find := func(names []string) string { return cmp.Or(append(named(columns, names), "")...) }
-	r := &Ratings{file: file, item: find(itemNames), who: raterIn(columns), dimension: find(dimensionNames),
+	r := &Ratings{file: file, item: find(itemNames), who: RaterIn(columns), dimension: find(dimensionNames),
 		value: find(valueNames), raters: map[string]bool{}, lines: map[[4]string]int{}}
 	if r.who == "" || r.dimension == "" || r.value == "" {
 		return nil
@@ -74,8 +74,8 @@ func named(columns, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(names, simpleName(c)) })
 }
 
-// raterIn is the column that says who rated; "" where there is none, or one for each rater.
-func raterIn(columns []string) string {
+// RaterIn is the column that says who rated; "" where there is none, or one for each rater.
+func RaterIn(columns []string) string {
 	if found := named(columns, raterNames); len(found) == 1 {
 		return found[0]
 	}
@@ -84,7 +84,7 @@ func raterIn(columns []string) string {
 
 // newRaters is newRatings for a file in which a row has what one rater says in the columns asked for.
 func newRaters(file string, columns, asked []string) *Ratings {
-	who := raterIn(columns)
+	who := RaterIn(columns)
 	if who == "" || slices.ContainsFunc(asked, func(c string) bool { return !slices.Contains(columns, c) }) {
 		return nil
 	}

@@ -75,6 +75,12 @@ func (u *unreadVerdicts) check(p *run.Process) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	for _, column := range slices.Sorted(maps.Keys(u.columns)) {
+		if c := u.columns[column]; len(c.are) > 0 && p != nil {
+			p.Note([]string{fmt.Sprintf("%s: numbers in the column %q are read as 1 (the first text is better), 2 (the second) "+
+				"and 0 (a tie)", c.file, column)})
+		}
+	}
 	for _, cell := range slices.Sorted(maps.Keys(u.cells)) {
 		if err := u.cells[cell]; err != nil {
 			u.add(cell, err)
