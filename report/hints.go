@@ -78,7 +78,8 @@ func (h *Hints) addColumns(row *dataset.Row) {
 	}
 	for _, name := range names {
 		isSame := func(other string) bool { return strings.EqualFold(other, name) }
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(h.columns)), isSame) && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
+		isKnown := slices.ContainsFunc(slices.Collect(maps.Keys(h.columns)), isSame)
+		if !isKnown && (len(h.columns) < mostLookedAt || MayNameSystems(name)) {
 			h.columns[name] = map[string][2]int{}
 		}
 	}
@@ -216,8 +217,8 @@ func (h *Hints) renamed() (first, second string) {
 func (h *Hints) shiftedText(but []string, by string) []string {
 	shifted := h.shifted(but)
 	if a, b := h.renamed(); len(shifted) == 0 && a != "" {
-		return []string{fmt.Sprintf("%s in the first file and %s in the second have the same values in another mix, which may "+
-			"be what differs between them: call these columns alike, if they are one", words.Printable(a), words.Printable(b))}
+		return []string{fmt.Sprintf("%s in the first file and %s in the second have the same values in another mix, which "+
+			"may be what differs between them: call these columns alike, if they are one", words.Printable(a), words.Printable(b))}
 	}
 	if len(shifted) == 0 {
 		return nil

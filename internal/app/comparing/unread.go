@@ -75,11 +75,15 @@ func (u *unreadVerdicts) check(p *run.Process) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	var numeric []string
 	for _, column := range slices.Sorted(maps.Keys(u.columns)) {
-		if c := u.columns[column]; len(c.are) > 0 && p != nil {
-			p.Note([]string{fmt.Sprintf("%s: numbers in the column %q are read as 1 (the first text is better), 2 (the second) "+
-				"and 0 (a tie)", c.file, column)})
+		if len(u.columns[column].are) > 0 {
+			numeric = append(numeric, words.Quote(column))
 		}
+	}
+	if numeric != nil && p != nil {
+		p.Note([]string{fmt.Sprintf("%s: numbers in %s are read as 1 (the first text is better), 2 (the second) and 0 (a tie)",
+			u.columns[slices.Min(slices.Collect(maps.Keys(u.columns)))].file, strings.Join(numeric, ", "))})
 	}
 	for _, cell := range slices.Sorted(maps.Keys(u.cells)) {
 		if err := u.cells[cell]; err != nil {
