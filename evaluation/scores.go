@@ -187,8 +187,8 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 		return r, nil
 	}
 	if !slices.ContainsFunc(data.chosen, func(rows []int) bool { return len(rows) > 0 }) {
-		return nil, fmt.Errorf("no row has both a human score and a value in every file: are these of the same rows, systems "+
-			"and texts? If none is scored: erreval score %s -o scored.jsonl", r.input)
+		return nil, fmt.Errorf("no row has both a human score and a value in every file: are these of the same rows, "+
+			"systems and texts? If none is scored: erreval score %s -o scored.jsonl", r.input)
 	}
 	figures, err := resample(ctx, scoreMetrics, data.groups, &s.o.Intervals, data.values)
 	if err != nil {

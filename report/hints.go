@@ -218,7 +218,8 @@ func (h *Hints) shiftedText(but []string, by string) []string {
 	shifted := h.shifted(but)
 	if a, b := h.renamed(); len(shifted) == 0 && a != "" {
 		return []string{fmt.Sprintf("%s in the first file and %s in the second have the same values in another mix, which "+
-			"may be what differs between them: call these columns alike, if they are one", words.Printable(a), words.Printable(b))}
+			"may be what differs between them: call these columns alike, if they are one",
+			words.Printable(a), words.Printable(b))}
 	}
 	if len(shifted) == 0 {
 		return nil

@@ -82,8 +82,8 @@ func (u *unreadVerdicts) check(p *run.Process) error {
 		}
 	}
 	if numeric != nil && p != nil {
-		p.Note([]string{fmt.Sprintf("%s: numbers in %s are read as 1 (the first text is better), 2 (the second) and 0 (a tie)",
-			u.columns[slices.Min(slices.Collect(maps.Keys(u.columns)))].file, strings.Join(numeric, ", "))})
+		p.Note([]string{fmt.Sprintf("%s: numbers in %s are read as 1 (the first text is better), 2 (the second) and 0 (a "+
+			"tie)", u.columns[slices.Min(slices.Collect(maps.Keys(u.columns)))].file, strings.Join(numeric, ", "))})
 	}
 	for _, cell := range slices.Sorted(maps.Keys(u.cells)) {
 		if err := u.cells[cell]; err != nil {
