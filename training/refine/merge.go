@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
@@ -130,6 +132,7 @@ func (m *merging) earlier() (*review.Earlier, error) {
 func (m *merging) gather(files []string) (all []review.Answer, faults []*review.Fault, err error) {
 	all, err = m.f.Answers()
 	faults = review.FaultsOf(m.f.Dir, err)
+	byContent := map[[sha256.Size]byte]string{}
 	for _, path := range files {
 		reviewer := ""
 		if name, file, ok := strings.Cut(path, "="); ok && !fileThere(path) { // a file may have = in its name
@@ -137,6 +140,14 @@ func (m *merging) gather(files []string) (all []review.Answer, faults []*review.
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, &OptionError{err}
+		}
+		if data, err := regularfile.Read(path, regularfile.MaxRows); err == nil { // what cannot be, exchange.Read says
+			sum := sha256.Sum256(data)
+			if first, again := byContent[sum]; again {
+				return nil, nil, fmt.Errorf("%s and %s hold the same answers: one person's would count as two's; leave one out, "+
+					"or, where two people did answer alike, write each name into the column \"reviewer\"", first, path)
+			}
+			byContent[sum] = path
 		}
 		if reviewer == "" && m.isConflicts(path) {
 			reviewer = review.Account() // who decides where reviewers differ, as on the page
