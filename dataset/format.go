@@ -148,6 +148,12 @@ func (f Format) is(names ...string) bool { return slices.Contains(names, cmp.Or(
 // IsEdited tells whether people change such files in other programs, as in Excel.
 func (f Format) IsEdited() bool { return f.is(CSV, TSV, XLSX) }
 
+// IsTable tells whether such files have a header of columns.
+func (f Format) IsTable() bool {
+	s := f.storage()
+	return s != nil && s.table
+}
+
 // Plain tells whether the file is JSON Lines without compression, which can be written row by row.
 func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }
 

@@ -147,14 +147,13 @@ func (r *Row) LabelsIn(column string, t *taxonomy.Taxonomy) ([]string, error) {
 		return nil, fmt.Errorf("row %s: column %q is empty; write %q for a row in which nothing is wrong", r.ID, column,
 			NoLabel)
 	}
-	if t.NoErrorIndex() < 0 && len(given) == 1 && strings.TrimSpace(given[0]) == NoLabel {
-		given = nil
-	}
 	labels, err := CanonicalLabels(given, t)
 	if err == nil {
 		err = checkEachOnce(given, func(name string) string {
-			i, _ := t.Index(name) // CanonicalLabels knows each
-			return t.Types[i].Name
+			if i, ok := t.Index(name); ok {
+				return t.Types[i].Name
+			}
+			return name // NoLabel: CanonicalLabels knows each
 		})
 	}
 	if err != nil {
@@ -206,13 +205,17 @@ func labelList(raw json.RawMessage) ([]string, error) {
 
 // CanonicalLabels turns names and codes into the taxonomy's names, in its order, each once; blank ones are left out. It
 // refuses an unknown name (and suggests the nearest), the no-error label beside another, and no label where there is a
-// no-error label.
+// no-error label. Where there is none, NoLabel stands for no label.
 func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 	found := make([]bool, len(t.Types))
-	n := 0
+	n, no, none := 0, t.NoErrorIndex(), false
 	for _, g := range given {
 		g = strings.TrimSpace(g)
 		if g == "" {
+			continue
+		}
+		if no < 0 && g == NoLabel {
+			none = true
 			continue
 		}
 		i, ok := t.Index(g)
@@ -229,8 +232,9 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		}
 		found[i] = true
 	}
-	no := t.NoErrorIndex()
 	switch {
+	case none && n > 0:
+		return nil, besideNoError(NoLabel)
 	case no >= 0 && found[no] && n > 1:
 		return nil, besideNoError(t.Types[no].Name)
 	case no >= 0 && n == 0:
