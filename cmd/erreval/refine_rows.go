@@ -40,8 +40,14 @@ func refineRowsCommand(e *env) *cli.Command {
 			if known {
 				out.Format = format
 			}
-			err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return out.Write(row) }),
-				w.EachRandom(out.Write))
+			write := func(row *dataset.Row) error {
+				labels, err := row.Labels(w.Taxonomy)
+				if err == nil && len(labels) == 0 && out.Format.IsTable() { // an empty cell would be of a row without labels
+					return errors.Join(row.Set(dataset.ColumnLabels, dataset.NoLabel), out.Write(row))
+				}
+				return out.Write(row)
+			}
+			err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return write(row) }), w.EachRandom(write))
 			if err != nil {
 				return errors.Join(err, out.Abort())
 			}

@@ -129,6 +129,10 @@ func newMarker(ctx context.Context, s shown) *marker {
 		s.catalog.Labels = append(s.catalog.Labels, view.Label{Name: t.Name, Category: t.Category,
 			Definition: t.Definition, NoError: t.NoError})
 	}
+	if m.task.NoErrorIndex() < 0 {
+		s.catalog.Labels = append(s.catalog.Labels, view.Label{Name: dataset.NoLabel, Definition: "Nothing is wrong.",
+			NoError: true})
+	}
 	for file := range m.files {
 		m.findMarked(ctx, file)
 	}
@@ -197,6 +201,9 @@ func (m *marker) markOf(ctx context.Context, n int) (*view.Marked, *dataset.Row,
 	out := &view.Marked{}
 	if mark := marks.Of(row); mark != nil {
 		out.Labels, out.Notes, out.Time = mark.Labels, mark.Notes, mark.Time.Format(time.RFC3339)
+		if len(out.Labels) == 0 { // as Labels of the catalog call it
+			out.Labels = []string{dataset.NoLabel}
+		}
 	}
 	return out, row, nil
 }

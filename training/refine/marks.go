@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,13 +85,15 @@ func (m *marksMerging) read(file string) error {
 		} else if m.from[text] != file && !slices.Equal(before.Labels, mark.Labels) { // no later step says which counts
 			return fmt.Errorf("%s marks row %s as %s, and %s as %s: take the mark out of one of the two, or merge one "+
 				"file after the other, as of two steps the later counts", m.from[text], mark.Row.ID,
-				strings.Join(before.Labels, ", "), file, strings.Join(mark.Labels, ", "))
+				labelsText(before.Labels), file, labelsText(mark.Labels))
 		}
 		m.from[text] = file
 		m.marks[text] = mark
 	}
 	return nil
 }
+
+func labelsText(labels []string) string { return cmp.Or(strings.Join(labels, ", "), dataset.NoLabel) }
 
 // leaveMeasuring takes out the marks of rows that are never trained on.
 func (m *marksMerging) leaveMeasuring() error {
