@@ -51,6 +51,12 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	others := ""
+	if !r.Batch.Decides { // whoever decides need be none of them
+		if others, err = w.Others(r.Batch.ID, r.Reviewer); err != nil {
+			return err
+		}
+	}
 	l, err := loopback.Listen(port)
 	if err != nil {
 		return fmt.Errorf("the page cannot be served: %w; choose another --port, or none", err)
@@ -60,6 +66,9 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(run.Guard(e.Out), "batch %s, reviewer %s: %s\n%s\n", r.Batch.ID, r.Reviewer, p.Begun(), p.Address())
+	if others != "" {
+		e.Warn("%s", others)
+	}
 	e.Say("the address is a key: who has it can answer. Ctrl-C ends the review")
 	if !ctx.Bool("no-open") {
 		if err := loopback.OpenBrowser(ctx.Context, p.Address()); err != nil {

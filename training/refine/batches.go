@@ -220,6 +220,16 @@ func (w *Workspace) exported(batch string, hasAnswered func(name string) bool) (
 	return e, err
 }
 
+// Others says that a batch was exported for other people than the one who answers; "" where it was not.
+func (w *Workspace) Others(batch, reviewer string) (string, error) {
+	e, err := w.exported(batch, func(name string) bool { return strings.EqualFold(name, reviewer) })
+	if len(e.For) == 0 || len(e.Absent) < len(e.For) {
+		return "", err
+	}
+	return fmt.Sprintf("%s has files for %s, and %s is none of them: a further reviewer; --reviewer NAME answers as one "+
+		"of them", batch, strings.Join(e.For, ", "), reviewer), err
+}
+
 // words are "exported for anna, ben; ben has not finished"; "" where nobody is outstanding.
 func (e *Exported) words() string {
 	if len(e.Absent) == 0 {
