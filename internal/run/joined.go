@@ -240,15 +240,16 @@ func (j *Joined) idOf(row *dataset.Row) string {
 	if j.textID != nil {
 		return j.textIDOf(row)
 	}
-	if given := row.GivenID(); given != "" || j.id == "" {
+	given := row.GivenID()
+	if j.id == "" {
 		return given
 	}
-	raw, ok := row.Get(j.id)
-	if !ok {
+	raw, ok := row.FindAnyCase(j.id) // the rows may have it besides ids of their own
+	if !ok && given == "" {
 		raw, ok = row.Get(dataset.LikelyID(row.Columns()))
 	}
 	if !ok || string(raw) == "null" {
-		return ""
+		return given
 	}
 	return dataset.PlainText(raw)
 }

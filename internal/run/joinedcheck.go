@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -77,7 +78,8 @@ func (j *Joined) Check(p *Process) error {
 			"alone: erreval show FILE --where COLUMN=NAME -o ONE", j.File, words.Printable(j.spread))
 	}
 	for _, column := range slices.Sorted(maps.Keys(j.shared)) {
-		if n := j.shared[column]; n[1] > n[0] && n[1] >= fewestOther {
+		n, isID := j.shared[column], dataset.LikelyID([]string{column}) != "" || len(named([]string{column}, itemNames)) > 0
+		if n[1] >= fewestOther && (n[1] > n[0] || isID && float64(n[1]) > dataset.FewUnpaired*float64(n[0])) {
 			p.Note([]string{fmt.Sprintf("%s: in %d of %d rows that are joined the column %s, which both files have, says "+
 				"something else: are these the same rows? Where it is the id: --id %s", j.File, n[1], n[0]+n[1],
 				words.Printable(column), words.Quote(column))})

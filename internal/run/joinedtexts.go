@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -151,6 +152,9 @@ func (in *Rows) learn(ctx context.Context, p *Process, file string) error {
 func (j *Joined) findLikely(p *Process, fields []string, first *dataset.Row, has func(i int, text string) bool) {
 	j.likely = make([]string, len(fields))
 	for i, field := range fields {
+		if !slices.ContainsFunc(j.mayID, func(c textColumn) bool { return c.field == i }) {
+			continue // an answer may be the reader's own
+		}
 		if j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(i, text) }); j.likely[i] == "" {
 			j.likely[i] = j.likelyColumn(i, first, func(text string) bool { return has(i, letters(text)) })
 			j.loosely[j.likely[i]] = j.likely[i] != ""
@@ -286,13 +290,16 @@ func (j *Joined) likelyColumn(field int, first *dataset.Row, has func(text strin
 		_, own := first.Get(column)
 		isFilled := float64(filled[column]) >= mostlyFilled*float64(len(j.order))
 		found := float64(n) / float64(filled[column])
-		isText := found >= mostFound || isFilled && found >= someFound
+		isText := (found >= mostFound || isFilled && found >= someFound) && !ofOthers.MatchString(column)
 		if !own && isText && (n > most || n == most && column < likely) {
 			most, likely = n, column
 		}
 	}
 	return likely
 }
+
+// ofOthers are words of headings of texts that people write for those of rows, many of which are alike.
+var ofOthers = regexp.MustCompile(`(?i)correct|improve|better|revis|fixed|suggest|rewrit|rephras|edited|reference|gold|target`)
 
 // textColumn is a column of the file with the texts of a field, whose place is in Row.Values.
 type textColumn struct {
