@@ -197,6 +197,7 @@ func (d *Diff) pooled() (facts []string) {
 	if d.systems != nil {
 		by += "," + d.systems.column
 	}
+	d.hints.groups = d.Interval.Groups
 	return append(facts, d.hints.shiftedText(but, by)...)
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -30,8 +32,10 @@ type Hints struct {
 	// of the first rows, and parts of their objects by path, to the rows of each value in two files, of one more than
 	// mostHinted at most; nil is one that holds something else
 	columns map[string]map[string][2]int
-	long    map[string]bool // columns with longer values, as of prompts
+	long    map[string]bool                // columns with longer values, as of prompts
+	numbers map[string]*[2]stats.GroupSums // of columns in the files: a row each
 	rows    int
+	groups  int    // of rows that stand and fall together; 0 is not known
 	width   int    // columns of the widest row
 	of      [2]int // rows of the files
 	file    int    // of the row: 0 or 1
@@ -41,6 +45,7 @@ type Hints struct {
 func (h *Hints) Add(row *dataset.Row) {
 	if h.columns == nil {
 		h.columns, h.long = map[string]map[string][2]int{}, map[string]bool{}
+		h.numbers = map[string]*[2]stats.GroupSums{}
 	}
 	h.of[h.file]++
 	width := len(row.Columns())
@@ -50,12 +55,18 @@ func (h *Hints) Add(row *dataset.Row) {
 	h.width = max(h.width, width)
 	for name, values := range h.columns {
 		raw, ok := row.FindAnyCase(name)
+		if x, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); err == nil {
+			if h.numbers[name] == nil {
+				h.numbers[name] = new([2]stats.GroupSums)
+			}
+			h.numbers[name][h.file].AddGroup(x, 1)
+		}
 		switch {
 		case !ok || values == nil || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
-		case len(raw) > longestPrompt && !MayNameSystems(name), raw[0] == '{', raw[0] == '[':
+		case len(raw) > longestPrompt && !MayNameSystems(name), raw[0] == '{':
 			h.columns[name] = nil
 		default:
-			h.long[name] = h.long[name] || len(raw) > longestHinted
+			h.long[name] = h.long[name] || len(raw) > longestHinted || raw[0] == '['
 			value := plainValue(raw)
 			rows := values[value]
 			rows[h.file]++
@@ -181,7 +192,29 @@ func (h *Hints) isShifted(values map[string][2]int) bool {
 	}
 	both, df := sumOf(shared), float64(len(values)-1)
 	isShared := float64(both[0]) >= leastShared*float64(h.of[0]) && float64(both[1]) >= leastShared*float64(h.of[1])
-	return df > 0 && isShared && chi2 > df+4*math.Sqrt(2*df)
+	return df > 0 && isShared && chi2 > h.effect()*(df+4*math.Sqrt(2*df))
+}
+
+// effect is that of groups on variances, if all rows of one are alike.
+func (h *Hints) effect() float64 { return float64(h.rows) / float64(cmp.Or(h.groups, h.rows)) }
+
+// shiftedNumbers says which columns of many numbers have others in the second file by more than four standard errors;
+// of those that hardly overlap, as times do not, none.
+func (h *Hints) shiftedNumbers() (texts []string) {
+	for _, name := range slices.Sorted(maps.Keys(h.numbers)) {
+		a, b := &h.numbers[name][0], &h.numbers[name][1]
+		if len(h.columns[name]) <= mostHinted || a.Groups+b.Groups < h.rows || dataset.LikelyID([]string{name}) != "" {
+			continue
+		}
+		d, spread := stats.ApartMeans(a, b), 0.0
+		for _, s := range []*stats.GroupSums{a, b} {
+			spread += math.Sqrt(max(0, s.SumSquares/s.Rows-s.Mean()*s.Mean()))
+		}
+		if size := math.Abs(d.Value); size > (d.High-d.Low)*math.Sqrt(h.effect()) && size < 2*spread {
+			texts = append(texts, fmt.Sprintf("%s (%.3g and %.3g on average)", words.Printable(name), a.Mean(), b.Mean()))
+		}
+	}
+	return texts
 }
 
 // sumOf adds the rows of values.
@@ -220,6 +253,10 @@ func (h *Hints) shiftedText(but []string, by string) []string {
 		return []string{fmt.Sprintf("%s in the first file and %s in the second have the same values in another mix, which "+
 			"may be what differs between them: call these columns alike, if they are one",
 			words.Printable(a), words.Printable(b))}
+	}
+	if numbers := h.shiftedNumbers(); len(shifted) == 0 && len(numbers) > 0 {
+		return []string{fmt.Sprintf("the files have other numbers in %s, which may be what differs between them: --by takes "+
+			"columns of a few values, as of classes of such numbers", someOf(numbers))}
 	}
 	if len(shifted) == 0 {
 		return nil

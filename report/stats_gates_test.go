@@ -220,6 +220,7 @@ func TestHintsOfMixes(t *testing.T) {
 		"one replaced":     {[2]string{"shot", "shot"}, [2][2]string{{"1", "2"}, {"3", "2"}}, "another mix of shot"},
 		"renamed":          {[2]string{"prompt", "prompt_id"}, [2][2]string{{`"p"`, `"q"`}, {`"p"`, `"q"`}}, renamed},
 		"constant":         {[2]string{"shot", "shot"}, [2][2]string{{"1", "1"}, {"1", "1"}}, ""},
+		"lists":            {[2]string{"tags", "tags"}, [2][2]string{{`["a"]`, `["b"]`}, {`["a"]`, `["b"]`}}, "another mix of tags"},
 		"all others":       {[2]string{"day", "day"}, [2][2]string{{`"mon"`, `"tue"`}, {`"wed"`, `"thu"`}}, ""},
 	} {
 		var files [2][]string
@@ -235,6 +236,30 @@ func TestHintsOfMixes(t *testing.T) {
 		if !strings.HasPrefix(said, c.want) ||
 			(said == "") != (c.want == "") {
 			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
+// TestHintsOfNumbers: of many numbers others on average are said, but of rows of one passage, which are alike, of times
+// and of the same none.
+func TestHintsOfNumbers(t *testing.T) {
+	for name, c := range map[string]struct {
+		add  [2]float64 // to numbers from 0 to 1 of either file
+		per  int        // rows of a passage
+		want bool
+	}{"others": {[2]float64{0, 0.3}, 1, true}, "the same": {[2]float64{}, 1, false}, "times": {[2]float64{0, 5}, 1, false},
+		"few passages": {[2]float64{0, 0.3}, 40, false}} {
+		var files [2][]string
+		for side := range files {
+			for k := range 120 {
+				row := systemRow("s", fmt.Sprint(side, k/c.per), "No Error")
+				value := float64(k*37%120)/120 + c.add[side]
+				files[side] = append(files[side], strings.Replace(row, `"id"`, fmt.Sprintf(`"hardness":%g,"id"`, value), 1))
+			}
+		}
+		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
+		if got := strings.Contains(strings.Join(s.Notes, "|"), "other numbers in hardness ("); got != c.want {
+			t.Errorf("%s: %q", name, s.Notes)
 		}
 	}
 }

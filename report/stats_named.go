@@ -74,6 +74,7 @@ func (t *Tally) compareNamed() error {
 	if s.inFiles != nil {
 		columns, by = append(slices.Clone(columns), s.inFiles.columns...), by+","+s.inFiles.column
 	}
+	t.hints.groups = s.Interval.Groups
 	s.Notes = append(s.Notes, t.hints.shiftedText(columns, "--by "+by)...)
 	if s.inFiles == nil {
 		if note := t.hints.Note(ByFile + ","); note != "" && s.Notes == nil {

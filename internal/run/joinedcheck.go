@@ -38,6 +38,19 @@ func (j *Joined) changedRows() (n int) {
 	return n
 }
 
+// noteShared says which columns of both files say something else in most rows that are joined, or, where they look like
+// ids, in some.
+func (j *Joined) noteShared(p *Process) {
+	for _, column := range slices.Sorted(maps.Keys(j.shared)) {
+		n, isID := j.shared[column], dataset.LikelyID([]string{column}) != "" || len(named([]string{column}, itemNames)) > 0
+		if n[1] >= fewestOther && (n[1] > n[0] || isID && float64(n[1]) > dataset.FewUnpaired*float64(n[0])) {
+			p.Note([]string{fmt.Sprintf("%s: in %d of %d rows that are joined the column %s, which both files have, says "+
+				"something else: are these the same rows? Where it is the id: --id %s", j.File, n[1], n[0]+n[1],
+				words.Printable(column), words.Quote(column))})
+		}
+	}
+}
+
 // Check says which rows of the file have no partner, or that none has one, once all rows were read.
 func (j *Joined) Check(p *Process) error {
 	if !j.ended {
@@ -77,14 +90,7 @@ func (j *Joined) Check(p *Process) error {
 			"columns of both files that tell them apart with --id COLUMN,COLUMN; or if it is of one system, give its rows "+
 			"alone: erreval show FILE --where COLUMN=NAME -o ONE", j.File, words.Printable(j.spread))
 	}
-	for _, column := range slices.Sorted(maps.Keys(j.shared)) {
-		n, isID := j.shared[column], dataset.LikelyID([]string{column}) != "" || len(named([]string{column}, itemNames)) > 0
-		if n[1] >= fewestOther && (n[1] > n[0] || isID && float64(n[1]) > dataset.FewUnpaired*float64(n[0])) {
-			p.Note([]string{fmt.Sprintf("%s: in %d of %d rows that are joined the column %s, which both files have, says "+
-				"something else: are these the same rows? Where it is the id: --id %s", j.File, n[1], n[0]+n[1],
-				words.Printable(column), words.Quote(column))})
-		}
-	}
+	j.noteShared(p)
 	if j.again != "" {
 		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+
 			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id "+
