@@ -254,7 +254,7 @@ func (j *Joined) unknownTexts(first *dataset.Row) string {
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(filled)) {
-		if float64(filled[column]) >= mostlyFilled*float64(len(j.order)) {
+		if float64(filled[column]) >= mostlyFilled*float64(len(j.order)) && !ofOthers.MatchString(column) {
 			return column
 		}
 	}
