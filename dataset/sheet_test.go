@@ -280,3 +280,17 @@ func TestShownOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenRows: rows that a filter hides are read, which is said.
+func TestHiddenRows(t *testing.T) {
+	data := workbookOf(t, func(f *excelize.File) error { return f.SetRowVisible("Sheet1", 2, false) })
+	r, err := NewSource(bytes.NewReader(data), "in.xlsx", Options{Format: Format{Name: XLSX}, Taxonomy: questions(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := readErr(r)
+	const want = "in.xlsx: 1 row is hidden, as by a filter, and read all the same: copy what is shown"
+	if notes := strings.Join(r.Notes(), "|"); err != nil || rows != 2 || !strings.Contains(notes, want) {
+		t.Errorf("%v, %d rows, %s", err, rows, notes)
+	}
+}

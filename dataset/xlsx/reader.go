@@ -52,7 +52,9 @@ type Reader struct {
 	named  bool // it is the one that Options names
 	row    int  // 1-based
 	merged *merged
-	ranges int // of merged cells, met behind the rows
+	ranges int  // of merged cells, met behind the rows
+	hidden int  // rows that nobody sees
+	ended  bool // no row is left
 }
 
 // rawCell is a cell's text with its type as in the file.
@@ -100,7 +102,7 @@ func (s *Reader) openSheet(i int) error {
 	if err != nil {
 		return err
 	}
-	s.sheet, s.row, s.ranges, s.merged = i, 0, 0, &merged{}
+	s.sheet, s.row, s.ranges, s.hidden, s.merged = i, 0, 0, 0, &merged{}
 	s.part, s.meter = in, newMeter(in, "row", s.max)
 	s.dec = xml.NewDecoder(s.meter)
 	return nil
@@ -158,7 +160,7 @@ const maxSheets = 256
 func (s *Reader) Next() ([]Cell, error) {
 	for {
 		start, err := s.findElement("row", "mergeCell")
-		if err != nil {
+		if s.ended = errors.Is(err, io.EOF); err != nil {
 			return nil, err
 		}
 		if start.Name.Local == "mergeCell" {
@@ -183,6 +185,9 @@ func (s *Reader) Next() ([]Cell, error) {
 			return nil, &RowError{bounded.ErrColumns}
 		case !filled:
 			continue
+		}
+		if h := attribute(start, "hidden"); h == "1" || h == "true" {
+			s.hidden++
 		}
 		cells, size := s.merged.fill(s.row, s.max, cells)
 		if size > s.left {
@@ -288,6 +293,10 @@ func (s *Reader) Notes() []string {
 		}
 		notes = append(notes, fmt.Sprintf("reading the sheet %q%s; the workbook also has %q (--sheet names another)",
 			s.book.names[s.sheet], why, others))
+	}
+	if s.hidden > 0 && s.ended {
+		notes = append(notes, words.Plural(s.hidden, "row is hidden", "rows are hidden")+", as by a filter, and read all "+
+			"the same: copy what is shown to another sheet, to have that alone read")
 	}
 	if n := s.ranges - s.merged.known; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s not filled: only the first cell of each has its value; unmerge them "+
