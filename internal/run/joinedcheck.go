@@ -17,6 +17,9 @@ var textID = regexp.MustCompile(`^[0-9a-f]{64}(#[0-9]+)?( \| |$)`)
 // shownAlone is how many ids of rows without a partner are named.
 const shownAlone = 3
 
+// fewOther is the part of the file's rows, one in so many, from which on rows of its ids that differ cast doubt on all.
+const fewOther = 4
+
 // fewestOther is how many rows have to say something else in a column of both files before it is said.
 const fewestOther = 3
 
@@ -104,6 +107,12 @@ func (j *Joined) Check(p *Process) error {
 		len(alone), strings.Join(idsOf(alone[:min(shownAlone, len(alone))]), ", "))
 	if n := j.changedRows(); n > 0 {
 		note += fmt.Sprintf("; %s another text or system there", words.Plural(n, "id has", "ids have"))
+		if j.other != "" {
+			note += ", as in its column " + words.Printable(j.other)
+		}
+		if n > len(j.order)/fewOther {
+			note += ": are the others the same rows? Ids may be numbers of another order"
+		}
 	}
 	p.Note([]string{note})
 	return nil
