@@ -266,10 +266,21 @@ func (t *Tally) namedAgain() (names []string) {
 	return names
 }
 
+// besidePairs says what limits on growth take besides pairs, where many rows have no partner.
+func (s *Stats) besidePairs() []string {
+	if s.By != ByFile || len(s.Systems) != 2 || len(s.Differences) == 0 || !s.Differences[0].Paired ||
+		!s.leavesMany(&s.Differences[0]) {
+		return nil
+	}
+	d, _ := s.unpaired(s.Differences[0].column)
+	return []string{fmt.Sprintf("many rows have no partner: limits on growth take all of them besides pairs: without error "+
+		"%s points (p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))}
+}
+
 // namedText says that the systems which two files name count together, and what is known of each.
 func (s *Stats) namedText() []string {
 	if s.inFiles == nil {
-		return s.Notes
+		return append(s.besidePairs(), s.Notes...)
 	}
 	shared := 0
 	for _, rows := range s.inFiles.rows {
