@@ -273,8 +273,8 @@ func (s *Stats) besidePairs() []string {
 		return nil
 	}
 	d, _ := s.unpaired(s.Differences[0].column)
-	return []string{fmt.Sprintf("many rows have no partner: limits on growth take all of them besides pairs: without error "+
-		"%s points (p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))}
+	return []string{fmt.Sprintf("many rows have no partner: limits on growth take all of them besides pairs: without "+
+		"error %s points (p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))}
 }
 
 // namedText says that the systems which two files name count together, and what is known of each.
