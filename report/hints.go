@@ -55,11 +55,8 @@ func (h *Hints) Add(row *dataset.Row) {
 	h.width = max(h.width, width)
 	for name, values := range h.columns {
 		raw, ok := row.FindAnyCase(name)
-		if x, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); err == nil {
-			if h.numbers[name] == nil {
-				h.numbers[name] = new([2]stats.GroupSums)
-			}
-			h.numbers[name][h.file].AddGroup(x, 1)
+		if len(raw) <= longestHinted { // longer texts, as passages, are no numbers
+			h.addNumber(name, raw)
 		}
 		switch {
 		case !ok || values == nil || len(values) > mostHinted || string(raw) == "null" || string(raw) == `""`:
@@ -73,6 +70,18 @@ func (h *Hints) Add(row *dataset.Row) {
 			values[value] = rows
 		}
 	}
+}
+
+// addNumber adds a value that is a number.
+func (h *Hints) addNumber(name string, raw json.RawMessage) {
+	x, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return
+	}
+	if h.numbers[name] == nil {
+		h.numbers[name] = new([2]stats.GroupSums)
+	}
+	h.numbers[name][h.file].AddGroup(x, 1)
 }
 
 // addColumns adds those of a row that are new.
@@ -134,13 +143,9 @@ func (h *Hints) find() (columns []string) {
 		return []string{usual}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.columns)) {
-		n, filled := len(h.columns[name]), 0
-		for _, rows := range h.columns[name] {
-			filled += rows[0] + rows[1]
-		}
-		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*filled > h.rows &&
-			(!h.long[name] || MayNameSystems(name))
-		if some && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
+		n, filled := len(h.columns[name]), sumOf(h.columns[name])
+		some := 2 <= n && n <= mostHinted && n*leastHinted <= h.rows && 2*(filled[0]+filled[1]) > h.rows
+		if some && !h.long[name] && !hasNumbers(h.columns[name]) && !MayNameSystems(name) {
 			columns = append(columns, name)
 		}
 	}

@@ -229,10 +229,7 @@ func (j *Joined) findID(first *dataset.Row) {
 	if j.noID {
 		return
 	}
-	isItem := func(name string) bool { return slices.Contains(itemNames, simpleName(name)) }
-	if j.id = dataset.LikelyID(columns); j.id == "" && slices.ContainsFunc(columns, isItem) {
-		j.id = columns[slices.IndexFunc(columns, isItem)]
-	}
+	j.id = cmp.Or(append([]string{dataset.LikelyID(columns)}, named(columns, itemNames)...)...)
 }
 
 // idOf is the id that a row has, here or in the other file, or what the column that looks like one says; "" is none.

@@ -97,8 +97,7 @@ func (j *Joined) Check(p *Process) error {
 	if j.again != "" {
 		p.Note([]string{fmt.Sprintf("%s: several of the rows that it is about have one id, as %s, and each of them gets "+
 			"what the file says of it; if that is said of one alone, name columns that tell them apart with --id "+
-			"COLUMN,COLUMN", j.File,
-			words.Printable(j.again))})
+			"COLUMN,COLUMN", j.File, words.Printable(j.again))})
 	}
 	if len(alone) == 0 {
 		return nil
