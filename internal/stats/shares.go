@@ -54,24 +54,42 @@ func (s *GroupSums) variance() float64 {
 }
 
 // effectiveSize is the number of independent rows, each of this variance, that would tell as much of the mean: Rows
-// divided by the design effect, which is at least 1. Where no row differs from another, nothing tells how alike a
-// group's rows are: there it is Rows² ÷ RowSquares, as if they were all alike. One group is one observation.
-func (s *GroupSums) effectiveSize(variance float64) float64 {
+// divided by the design effect, which is at least 1. Where no row differs from another, it is 1 + (m-1)·alike (Kish
+// 1965), with m rows a group and the correlation of its rows, for which 1 is the safe guess. One group is one
+// observation.
+func (s *GroupSums) effectiveSize(variance, alike float64) float64 {
 	switch {
 	case variance <= 0:
-		return s.Rows * s.Rows / s.RowSquares
+		return s.Rows / (1 + (s.RowSquares/s.Rows-1)*alike)
 	case s.Groups < 2:
 		return 1
 	}
 	return s.Rows / math.Max(1, s.variance()/(variance/s.Rows))
 }
 
+// correlation is that of two rows of a group, at least 0, by the pairs of rows that are both unlike p, which is 0 or 1;
+// 1 where there are none. One more group, whose rows are all unlike p, stands for what few rows do not show.
+func (s *GroupSums) correlation(p float64) float64 {
+	unlike, m := *s, s.RowSquares/s.Rows
+	if p >= 1 {
+		unlike.Sum, unlike.Products = s.Rows-s.Sum, s.RowSquares-s.Products
+		unlike.SumSquares = s.RowSquares - 2*s.Products + s.SumSquares
+	}
+	unlike.AddGroup(m, m)
+	q, pairs := unlike.Mean(), unlike.Products-unlike.Sum
+	if pairs <= 0 || q >= 1 {
+		return 1
+	}
+	return math.Max(0, ((unlike.SumSquares-unlike.Sum)/pairs-q)/(1-q))
+}
+
 // ShareInterval is Wilson's score interval (1927) at Level of a share, of its effective number of rows (Korn and
 // Graubard 1998 do so with Clopper and Pearson's). With one group it is all from 0 to 1; NaN without rows.
-func (s *GroupSums) ShareInterval() (low, high float64) { return s.shareInterval(1 - Level) }
+func (s *GroupSums) ShareInterval() (low, high float64) { return s.shareInterval(1-Level, nil) }
 
-// shareInterval misses the share with probability alpha.
-func (s *GroupSums) shareInterval(alpha float64) (low, high float64) {
+// shareInterval misses the share with probability alpha. Where no row differs from another, the rows that it is compared
+// with tell how alike a group's rows are; other may be nil.
+func (s *GroupSums) shareInterval(alpha float64, other *GroupSums) (low, high float64) {
 	if s.Rows == 0 {
 		return math.NaN(), math.NaN()
 	}
@@ -80,7 +98,11 @@ func (s *GroupSums) shareInterval(alpha float64) (low, high float64) {
 		return 0, 1
 	}
 	p := s.Mean()
-	low, high = wilson(p, s.effectiveSize(p*(1-p)), t)
+	alike := 1.0
+	if other != nil {
+		alike = other.correlation(p)
+	}
+	low, high = wilson(p, s.effectiveSize(p*(1-p), alike), t)
 	if p <= 0 {
 		low = 0 // the formula's own value, without its rounding error
 	}
@@ -97,7 +119,7 @@ func (s *GroupSums) PointsInterval() (low, high float64) {
 	if s.Rows == 0 || s.Groups < 2 {
 		return s.ShareInterval()
 	}
-	p, rows := s.Mean(), s.effectiveSize(0)
+	p, rows := s.Mean(), s.effectiveSize(0, 1)
 	if between := s.variance(); between > 0 {
 		rows = p * (1 - p) / between
 	}
@@ -134,7 +156,7 @@ func PairedShares(onlyA float64, change *GroupSums) Difference {
 	}
 	value, a := change.Mean(), onlyA/change.Rows
 	b := a + value
-	rows := change.effectiveSize(a + b - value*value)
+	rows := change.effectiveSize(a+b-value*value, 1)
 	a, b = (a*rows+1)/(rows+2), (b*rows+1)/(rows+2)
 	centre, deviation := b-a, math.Sqrt((a+b-(b-a)*(b-a))/(rows+2))
 	reach := criticalT(1-Level, change.Groups) * deviation
@@ -155,7 +177,7 @@ func PairedMeans(change *GroupSums) Difference {
 }
 
 // ApartShares is the difference b - a of two shares of different rows. The interval is Newcombe's (1998, method 10) of
-// ShareInterval; P is where it begins to exclude 0. NaN where a or b has no rows.
+// shareInterval; P is where it begins to exclude 0. NaN where a or b has no rows.
 func ApartShares(a, b *GroupSums) Difference { return apart(a, b) }
 
 // Strata are parts of rows, such as those of a system, each with its weight; the weights are 1 together.
@@ -173,14 +195,27 @@ func (s *Strata) Mean() (mean float64) {
 }
 
 // shareInterval puts those of the parts together by the variance estimates recovered from them (Yan and Su 2010).
-func (s *Strata) shareInterval(alpha float64) (low, high float64) {
+func (s *Strata) shareInterval(alpha float64, other *GroupSums) (low, high float64) {
 	mean, below, above := s.Mean(), 0.0, 0.0
 	for i, w := range s.Weights {
 		p := s.Sums[i].Mean()
-		l, h := s.Sums[i].shareInterval(alpha)
+		l, h := s.Sums[i].shareInterval(alpha, other)
 		below, above = math.Hypot(below, w*(p-l)), math.Hypot(above, w*(h-p))
 	}
 	return mean - below, mean + above
+}
+
+func (s *GroupSums) all() *GroupSums { return s }
+
+func (s *Strata) all() *GroupSums {
+	var all GroupSums
+	for _, part := range s.Sums {
+		all.Groups += part.Groups
+		all.Sum, all.Rows = all.Sum+part.Sum, all.Rows+part.Rows
+		all.SumSquares, all.RowSquares = all.SumSquares+part.SumSquares, all.RowSquares+part.RowSquares
+		all.Products += part.Products
+	}
+	return &all
 }
 
 // ApartStrata is ApartShares of shares that are put together of parts.
@@ -189,7 +224,8 @@ func ApartStrata(a, b *Strata) Difference { return apart(a, b) }
 // share is one with its interval.
 type share interface {
 	Mean() float64
-	shareInterval(alpha float64) (low, high float64)
+	all() *GroupSums // its rows
+	shareInterval(alpha float64, other *GroupSums) (low, high float64)
 }
 
 func apart(a, b share) Difference {
@@ -226,8 +262,8 @@ func newcombeP(a, b share) float64 {
 }
 
 func newcombe(a, b share, alpha float64) (low, high float64) {
-	lowA, highA := a.shareInterval(alpha)
-	lowB, highB := b.shareInterval(alpha)
+	lowA, highA := a.shareInterval(alpha, b.all())
+	lowB, highB := b.shareInterval(alpha, a.all())
 	x, y := a.Mean(), b.Mean()
 	return y - x - math.Hypot(y-lowB, highA-x), y - x + math.Hypot(highB-y, x-lowA)
 }

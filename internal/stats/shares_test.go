@@ -67,8 +67,8 @@ func TestSharesEqualScipy(t *testing.T) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Shares) < 8 || len(f.Paired) < 6 || len(f.Apart) < 6 || len(f.Means) < 4 || len(f.ApartMeans) < 2 ||
-		len(f.Strata) < 2 {
+	if len(f.Shares) < 8 || len(f.Paired) < 6 || len(f.Apart) < 11 || len(f.Means) < 4 || len(f.ApartMeans) < 2 ||
+		len(f.Strata) < 3 {
 		t.Fatal("the witness is not whole")
 	}
 	for i, c := range f.Shares {
@@ -130,7 +130,7 @@ func TestEffectiveSize(t *testing.T) {
 		"by hand": {groupsOf([2]float64{3, 4}, [2]float64{0, 2}, [2]float64{1, 1}, [2]float64{1, 3}), 7.5},
 	} {
 		p := c.s.Mean()
-		if got := c.s.effectiveSize(p * (1 - p)); math.Abs(got-c.size) > 1e-12 {
+		if got := c.s.effectiveSize(p*(1-p), 1); math.Abs(got-c.size) > 1e-12 {
 			t.Errorf("%s: worth %v rows, want %v", name, got, c.size)
 		}
 	}
@@ -271,9 +271,30 @@ func TestCoverage(t *testing.T) {
 	})
 }
 
+// TestApartFromNone: what no row of one side has is red where the other side's rows have it often enough, though groups
+// have several rows, and hardly ever where both sides have it as often.
+func TestApartFromNone(t *testing.T) {
+	const trials = 2000
+	for _, c := range []struct{ a, b, alike, least, most float64 }{
+		{0, 0.08, 0, 0.95, 1}, {0, 0.08, 0.3, 0.85, 1}, {0.01, 0.01, 0, 0, 0.01}, {0.01, 0.01, 0.6, 0, 0.01},
+		{0.02, 0.02, 0.9, 0, 0.01},
+	} {
+		s := &simulation{rand.New(rand.NewPCG(37, 1)), 60, 5, c.alike}
+		red := 0.0
+		for range trials {
+			if a, b := s.shares(c.a), s.shares(c.b); a.Sum == 0 && ApartShares(a, b).P < 1-Level {
+				red++
+			}
+		}
+		if red /= trials; red < c.least || red > c.most {
+			t.Errorf("%+v: red in %.3f", c, red)
+		}
+	}
+}
+
 func (s *simulation) cover(t *testing.T, what string, truth float64, draw func() (low, high float64)) {
 	t.Helper()
-	const trials = 1000
+	const trials = 2000
 	held := 0.0
 	for range trials {
 		if low, high := draw(); low <= truth && truth <= high {

@@ -46,14 +46,32 @@ def size(group, y, one):
     return len(y) / max(1.0, variance(group, y) / (one / len(y)))
 
 
+def size_beside(a, b):
+    """Rows of a; where they are all alike, the pairs of rows in b's groups, and in one whole group more, tell how alike."""
+    (group, y), (other, z) = a, b
+    if 0 < y.mean() < 1 or group.max() == 0 or other.max() == 0:
+        return size(group, y, y.mean() * (1 - y.mean()))
+    z = 1 - z if y[0] == 1 else z
+    n, k = np.bincount(other), np.bincount(other, z)
+    m = (n**2).sum() / n.sum()
+    p = (k.sum() + m) / (n.sum() + m)
+    both, one = m * (m - 1), m * (m - 1)  # pairs of which both have it, and of which at least the first has it
+    for rows, hits in zip(n, k):
+        both, one = both + hits * (hits - 1), one + hits * (rows - 1)
+    if p >= 1 or one == 0:
+        return size(group, y, 0)
+    n = np.bincount(group)
+    return len(y) / (1 + ((n**2).sum() / n.sum() - 1) * max(0, (both / one - p) / (1 - p)))
+
+
 def normal_level(group, alpha):
     """The alpha at which a normal interval is as wide as Student's of the groups."""
     return 2 * stats.norm.sf(stats.t.isf(alpha / 2, group.max()))
 
 
-def share_interval(group, y, alpha=0.05):
+def share_interval(group, y, alpha=0.05, n=None):
     p = y.mean()
-    n = size(group, y, p * (1 - p))
+    n = n or size(group, y, p * (1 - p))
     if alpha == 0.05:
         return proportion_confint(p * n, n, alpha=normal_level(group, alpha), method="wilson")
     t = stats.t.isf(alpha / 2, group.max())  # for few groups and a small alpha there is no such level
@@ -80,11 +98,12 @@ def paired(group, a, b):
 
 def newcombe(a, b, alpha):
     if alpha == 0.05 and a[0].max() == b[0].max():  # else no library has it
-        (n_a, p_a), (n_b, p_b) = [(size(g, y, y.mean() * (1 - y.mean())), y.mean()) for g, y in (a, b)]
+        n_a, n_b, p_a, p_b = size_beside(a, b), size_beside(b, a), a[1].mean(), b[1].mean()
         return confint_proportions_2indep(p_b * n_b, n_b, p_a * n_a, n_a, method="newcomb",
                                           alpha=normal_level(a[0], alpha), compare="diff")
     x, y = a[1].mean(), b[1].mean()
-    (low_a, high_a), (low_b, high_b) = share_interval(*a, alpha), share_interval(*b, alpha)
+    low_a, high_a = share_interval(*a, alpha, size_beside(a, b))
+    low_b, high_b = share_interval(*b, alpha, size_beside(b, a))
     return y - x - np.hypot(y - low_b, high_a - x), y - x + np.hypot(high_b - y, x - low_a)
 
 
@@ -100,18 +119,22 @@ def apart(a, b):
 
 def strata(weights, a, b):
     """Yan and Su's interval (2010) of the difference of two shares that are put together of parts (group, y)."""
-    def side(parts, alpha):
+    def whole(parts):
+        starts = np.cumsum([0] + [g.max() + 1 for g, _ in parts[:-1]])
+        return np.concatenate([g + s for s, (g, _) in zip(starts, parts)]), np.concatenate([y for _, y in parts])
+
+    def side(parts, alpha, others):
         value = sum(w * y.mean() for w, (_, y) in zip(weights, parts))
-        ends = [share_interval(*part, alpha) for part in parts]
+        ends = [share_interval(*part, alpha, size_beside(part, whole(others))) for part in parts]
         below = np.sqrt(sum((w * (y.mean() - low)) ** 2 for w, (_, y), (low, _) in zip(weights, parts, ends)))
         above = np.sqrt(sum((w * (high - y.mean())) ** 2 for w, (_, y), (_, high) in zip(weights, parts, ends)))
         return value, value - below, value + above
 
     def interval(alpha):
-        (x, low_a, high_a), (y, low_b, high_b) = side(a, alpha), side(b, alpha)
+        (x, low_a, high_a), (y, low_b, high_b) = side(a, alpha, b), side(b, alpha, a)
         return y - x - np.hypot(y - low_b, high_a - x), y - x + np.hypot(high_b - y, x - low_a)
 
-    value = side(b, 0.05)[0] - side(a, 0.05)[0]
+    value = side(b, 0.05, a)[0] - side(a, 0.05, b)[0]
     end = (lambda log: interval(np.exp(log))[0]) if value > 0 else (lambda log: -interval(np.exp(log))[1])
     p = float(np.exp(optimize.brentq(end, np.log(1e-12), -1e-9, xtol=1e-12)))
     low, high = interval(0.05)
@@ -164,6 +187,11 @@ def main():
                           ([0.2, 0.5, 0.3], ((12, 1, 0.5, 0), (40, 1, 0.1, 0), (10, 4, 0.6, 0.2)),
                            ((15, 2, 0.4, 0.1), (11, 1, 0, 0), (30, 2, 0.3, 0.1)))):
         out["strata"].append(strata(weights, [marked(*c) for c in a], [marked(*c) for c in b]))
+    out["apart"] += [apart(marked(60, 8, alike, 0), marked(*other)) for alike, other in
+                     ((0, (60, 8, 0.06, 0)), (0, (60, 8, 0.06, 0.1)), (1, (40, 5, 0.9, 0.1)), (0, (80, 1, 0.2, 0)),
+                      (0, (9, 4, 1, 0)))]
+    out["strata"].append(strata([0.6, 0.4], [marked(30, 4, 0, 0), marked(20, 6, 0.1, 0)],
+                                [marked(25, 4, 0.1, 0.05), marked(20, 3, 0.1, 0)]))
     path = pathlib.Path(__file__).with_name("shares.json")
     path.write_text(json.dumps(out, indent=1) + "\n")
 

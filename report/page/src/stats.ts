@@ -33,12 +33,12 @@ interface Sized {
 
 /**
  * The number of independent rows of a variance that would tell as much of the mean: n/deff, where deff is the variance
- * of the mean between groups by that of independent rows, at least 1 (Kish 1965). Where no row differs from another,
- * nothing is known of the clustering: n²/Σn².
+ * of the mean between groups by that of independent rows, at least 1 (Kish 1965). Where no row differs from another it
+ * follows from how alike a group's rows are, for which 1 is the safe guess.
  */
-export function effectiveSize(s: GroupSums, variance: number): number {
+export function effectiveSize(s: GroupSums, variance: number, alike = 1): number {
   const n = s.rows;
-  if (variance <= 0) return (n * n) / s.rowSquares;
+  if (variance <= 0) return n / (1 + (s.rowSquares / n - 1) * alike);
   if (s.groups < 2) return 1; // one group is one observation
   return n / Math.max(1, varianceOf(s) / (variance / n));
 }
@@ -50,10 +50,22 @@ function varianceOf(s: GroupSums): number {
   return (residuals * (s.groups / (s.groups - 1))) / (s.rows * s.rows);
 }
 
-function sized(s: GroupSums): Sized | undefined {
+/** Where no row differs from another, the rows that s is compared with tell how alike a group's rows are. */
+function sized(s: GroupSums, other?: GroupSums): Sized | undefined {
   if (!(s.rows > 0)) return undefined;
   const p = s.sum / s.rows;
-  return { value: p, size: effectiveSize(s, p * (1 - p)), groups: s.groups };
+  return { value: p, size: effectiveSize(s, p * (1 - p), other && correlation(other, p)), groups: s.groups };
+}
+
+/** Of two rows of a group, and of one group more, by the pairs of rows that are both unlike p, which is 0 or 1; 1 without any. */
+function correlation(s: GroupSums, p: number): number {
+  const all = s.rows;
+  const m = s.rowSquares / all;
+  const [y, products, squares] = p < 1 ? [s.sum, s.products, s.sumSquares] : [all - s.sum, s.rowSquares - s.products, s.rowSquares - 2 * s.products + s.sumSquares];
+  const sum = y + m;
+  const q = sum / (all + m);
+  const r = ((squares + m * m - sum) / (products + m * m - sum) - q) / (1 - q);
+  return Number.isNaN(r) ? 1 : Math.max(0, r);
 }
 
 /** Wilson's interval (1927) of the effective number of rows, with Student's t of the groups. */
@@ -74,8 +86,8 @@ export function share(s: GroupSums): Interval | undefined {
 
 /** The difference b − a of two shares of different rows: Newcombe's interval (1998, method 10). */
 export function apartShares(a: GroupSums, b: GroupSums): Difference | undefined {
-  const one = sized(a);
-  const two = sized(b);
+  const one = sized(a, b);
+  const two = sized(b, a);
   return one && two && apart(one, two);
 }
 
@@ -216,36 +228,24 @@ export function incompleteBeta(a: number, b: number, x: number): number {
   d = 1 / (Math.abs(d) < tiny ? tiny : d);
   let sum = d;
   for (let m = 1; m <= 100_000; m++) {
-    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 + even * d;
-    c = 1 + even / c;
-    d = 1 / (Math.abs(d) < tiny ? tiny : d);
-    if (Math.abs(c) < tiny) c = tiny;
-    sum *= d * c;
-    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 + odd * d;
-    c = 1 + odd / c;
-    d = 1 / (Math.abs(d) < tiny ? tiny : d);
-    if (Math.abs(c) < tiny) c = tiny;
-    const step = d * c;
-    sum *= step;
+    let step = 1;
+    for (const next of [(m * (b - m)) / (a + 2 * m - 1), (-(a + m) * (a + b + m)) / (a + 2 * m + 1)]) {
+      const term = (next * x) / (a + 2 * m);
+      d = 1 + term * d;
+      c = 1 + term / c;
+      d = 1 / (Math.abs(d) < tiny ? tiny : d);
+      if (Math.abs(c) < tiny) c = tiny;
+      step = d * c;
+      sum *= step;
+    }
     if (Math.abs(step - 1) < 1e-15) break;
   }
   return front * sum;
 }
 
-/** Lanczos' approximation (g = 7, 9 terms), with Stirling's series where it is better. */
+/** Stirling's series. */
 function logGamma(x: number): number {
-  if (x > 50) {
-    const r = 1 / (x * x);
-    return (x - 0.5) * Math.log(x) - x + 0.9189385332046727 + (1 / 12 - (1 / 360 - (1 / 1260) * r) * r) / x;
-  }
-  const g = [
-    0.9999999999998099, 676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406,
-    12.507343278686905, -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
-  ];
-  let sum = g[0]!;
-  for (let i = 1; i < 9; i++) sum += g[i]! / (x - 1 + i);
-  const t = x + 6.5;
-  return 0.9189385332046727 + (x - 0.5) * Math.log(t) - t + Math.log(sum);
+  if (x < 50) return logGamma(x + 1) - Math.log(x);
+  const r = 1 / (x * x);
+  return (x - 0.5) * Math.log(x) - x + 0.9189385332046727 + (1 / 12 - (1 / 360 - (1 / 1260) * r) * r) / x;
 }
