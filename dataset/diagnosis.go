@@ -22,7 +22,7 @@ const StatusUntagged = "untagged"
 type Diagnosis struct {
 	// the errors over their thresholds, else the no-error label (if the taxonomy has one); taxonomy's order
 	Labels []string `json:"labels,omitzero"`
-	// errors that may be there or not: the row lacks a field that they need
+	// errors that may be there or not: the row lacks a field that they need, or the model does not know them
 	NotJudged     []string      `json:"not_judged,omitempty"`
 	Probabilities Probabilities `json:"probabilities,omitempty"` // all types but NotJudged, taxonomy's order
 	Model         string        `json:"model,omitempty"`         // name@version
@@ -138,7 +138,7 @@ func (d *Diagnosis) MadeWith(taxonomy string) bool {
 }
 
 // NameLabels puts labels into the taxonomy's spelling, as somebody may have typed one. It is an error if the taxonomy
-// lacks one; that one stays.
+// lacks one; that one stays. Types without a probability in a row of another version, as new ones, were not judged.
 func (d *Diagnosis) NameLabels(t *taxonomy.Taxonomy) (err error) {
 	for n, label := range d.Labels {
 		i, ok := t.Index(strings.TrimSpace(label))
@@ -148,6 +148,16 @@ func (d *Diagnosis) NameLabels(t *taxonomy.Taxonomy) (err error) {
 			continue
 		}
 		d.Labels[n] = t.Types[i].Name
+	}
+	if d.Taxonomy == "" || d.Taxonomy == t.ID() || len(d.Probabilities) == 0 {
+		return err
+	}
+	for i, y := range t.Types {
+		isIt := func(p Probability) bool { at, ok := t.Index(p.Label); return ok && at == i }
+		if !y.NoError && !slices.ContainsFunc(d.Probabilities, isIt) && !slices.Contains(d.Labels, y.Name) &&
+			!slices.Contains(d.NotJudged, y.Name) {
+			d.NotJudged = append(d.NotJudged, y.Name)
+		}
 	}
 	return err
 }

@@ -248,16 +248,13 @@ func (id *Identifier) addCounts(logits []float32, text string) []float32 {
 	return out
 }
 
-// notJudged are the types of which the model says nothing in a row with these values, in the taxonomy's order.
-func (id *Identifier) notJudged(values []string) []string {
+// notJudged are the types of which the model says nothing in a row with these values, in the taxonomy's order: those
+// that it never gives, as ones that are new in the taxonomy, and those for which the row lacks a field.
+func (id *Identifier) notJudged(values []string) (out []string) {
 	lacking := id.taxonomy.NotJudged(values)
-	if len(id.manifest.NotJudged) == 0 {
-		return lacking
-	}
-	var out []string
-	for i, y := range id.taxonomy.Types {
-		if slices.Contains(lacking, y.Name) ||
-			slices.ContainsFunc(id.manifest.NotJudged, func(l string) bool { return isType(id.taxonomy, l, i) }) {
+	for _, y := range id.taxonomy.Types {
+		isGiven := slices.ContainsFunc(id.labels, func(l label) bool { return l.name == y.Name })
+		if slices.Contains(lacking, y.Name) || !isGiven && !y.NoError {
 			out = append(out, y.Name)
 		}
 	}

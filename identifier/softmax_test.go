@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // TestSoftmax: a row has the most probable label and no other; probabilities are those of softmax:
@@ -131,6 +132,18 @@ func TestNotJudged(t *testing.T) {
 		}
 		if !slices.Equal(d.NotJudged, []string{"Vague", "Off Target Answer"}) || len(d.Probabilities) != 9 {
 			t.Errorf("%s, without Vague: got %+v", activation, d)
+		}
+		// So does a type that the model does not know.
+		task := questions(t)
+		task.Types = append(task.Types, taxonomy.Type{Name: "Too Easy", Code: "Easy", Definition: "Anybody can answer it."})
+		if id, err = identifier.New(m, task, r, identifier.DefaultOptions()); err != nil {
+			t.Fatal(err)
+		}
+		if d, err = id.Tag(t.Context(), "Who was she?", "Ovens", "Margaret Ovens kept the light."); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.NotJudged, []string{"Vague", "Too Easy"}) {
+			t.Errorf("%s, with a new type: got %+v", activation, d)
 		}
 	}
 }

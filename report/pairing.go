@@ -55,7 +55,10 @@ func areMany(left, rows int) bool { return float64(left) > dataset.FewUnpaired*f
 // Fact says it in a line.
 func (p *Pairing) Fact() string {
 	text := "rows are paired by " + strings.Join(p.By, ", ")
-	if p.FewIDs {
+	switch {
+	case p.FewIDs && len(p.Systems) > 0: // that share ids
+		text += ", as hardly any id is that of the same system in both files"
+	case p.FewIDs:
 		text += ", as hardly any id is in both files"
 	}
 	if p.Mixed {

@@ -82,7 +82,9 @@ func (t *Tally) compareNamed() error {
 		}
 		return nil
 	}
-	s.compareEach()
+	if s.uneven(&s.Systems[0], &s.Systems[1]) == "" {
+		s.compareEach()
+	}
 	s.compareWithin()
 	if len(s.Within) == 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("no system (by %s) has %d rows in both files: limits on growth are of all "+
@@ -149,7 +151,7 @@ func (s *Stats) compareWithin() {
 		}
 	}
 	for c, column := range s.columns {
-		if column.kind != kindLabel {
+		if column.kind != kindLabel || s.isOfErrors(c) && s.uneven(&s.Systems[0], &s.Systems[1]) != "" {
 			continue
 		}
 		d := in.within(c, part)
@@ -291,7 +293,7 @@ func (s *Stats) namedText() []string {
 	if alone := s.inFiles.alone(); len(alone) > 0 {
 		text += "; in one file alone: " + someOf(alone)
 	}
-	if first := s.Differences; len(s.Within) > 0 && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
+	if first := s.Differences; len(s.Within) > 0 && s.isClean(&s.Within[0]) && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
 		d, too := &s.Within[0], map[bool]string{true: " besides pairs"}[first[0].Paired]
 		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them%s, without error %s points "+
 			"(p %s)", too, (100 * d.Value).Text("%+.1f"), d.P.Text(InP))

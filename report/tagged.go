@@ -76,10 +76,11 @@ type Tagged struct {
 	Taxonomy *taxonomy.Taxonomy
 	Where    map[string]string // column to the value that rows must have there; nil chooses all
 
-	filter dataset.Filter // made from Where
-	files  []string
-	faults []error
-	people string // the first file of which a row has no diagnosis, but people's labels
+	filter  dataset.Filter // made from Where
+	files   []string
+	faults  []error
+	version string // the first row of another version of the taxonomy that does not tell what was judged
+	people  string // the first file of which a row has no diagnosis, but people's labels
 }
 
 // Each calls f for every chosen row of a file, with its diagnosis, or nil where there is none. read gives the rows
@@ -106,6 +107,9 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 			if err := d.CheckNoError(t.Taxonomy); err != nil {
 				return fmt.Errorf("row %s: %w", row.ID, err)
 			}
+			if d.Taxonomy != "" && d.Taxonomy != t.Taxonomy.ID() && d.Status == "" && len(d.Probabilities) == 0 {
+				t.version = cmp.Or(t.version, file+": row "+row.ID+" was tagged with "+d.Taxonomy)
+			}
 		}
 		if _, has := row.FindAnyCase(dataset.ColumnLabels); has && d == nil {
 			t.people = cmp.Or(t.people, file)
@@ -123,7 +127,14 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 func (t *Tagged) Faults() []error { return t.faults }
 
 // warnings are the faults in the form of reports.
-func (t *Tagged) warnings() []FileWarning { return []FileWarning{{Faults: t.faults}} }
+func (t *Tagged) warnings() []FileWarning {
+	w := FileWarning{Faults: t.faults}
+	if t.version != "" {
+		w.Notes = []string{t.version + " and has no probabilities: error types that are new in " + t.Taxonomy.ID() +
+			" count as not found in such rows"}
+	}
+	return []FileWarning{w}
+}
 
 func (t *Tagged) unfit(what, found string) error {
 	name, _, _ := strings.Cut(found, "@")

@@ -191,7 +191,7 @@ func (p *printer) writeDiagnosis(b *strings.Builder, s *shownRow) {
 			p.writeField(b, "other", p.style(faint, also))
 		}
 		if len(d.NotJudged) > 0 {
-			p.writeField(b, "not judged", words.Printable(strings.Join(d.NotJudged, ", ")))
+			p.writeField(b, "unjudged", words.Printable(strings.Join(d.NotJudged, ", ")))
 		}
 	}
 	if s.closest.label != "" {

@@ -129,8 +129,8 @@ func TestWidths(t *testing.T) {
 	tax := questions(t)
 	long := strings.Repeat("Constantinople was besieged ", 9)
 	line := fmt.Sprintf(`{"id":"a","passage":%q,"answer":"1868","question":%q,"note":%[1]q,"diagnosis":`+
-		`{"labels":["Unnecessary Copy from Passage"],"probabilities":{"Unnecessary Copy from Passage":0.9,"Vague":0.3}}}`,
-		long, long)
+		`{"labels":["Unnecessary Copy from Passage"],"probabilities":{"Unnecessary Copy from Passage":0.9,"Vague":0.3},`+
+		`"not_judged":["Incomplete","Not A Question","Spell Error","Grammar Error"]}}`, long, long)
 	for _, width := range []int{40, 61, 80} {
 		var out bytes.Buffer
 		v, err := NewView(Options{Taxonomy: tax, Out: &out, Width: width})
