@@ -311,6 +311,11 @@ func (s *Stats) sureText(d *Contrast) string {
 	if d.apart {
 		text += "; rows are not paired"
 	}
+	if a, b := &s.Systems[d.system], &s.Systems[d.than]; s.By != ByFile && d.isSettled() && d.Paired && s.leavesMany(d) &&
+		2*min(d.alone[0], d.alone[1]) < min(a.Tagged, b.Tagged) { // else they were asked for other things
+		text += fmt.Sprintf("; rows in no pair: %d of %s, %d of %s", d.alone[0], a.Name,
+			d.alone[1], b.Name)
+	}
 	if len(s.Systems) < 3 || s.columns[d.column].kind == kindScore {
 		return text
 	}

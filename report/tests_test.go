@@ -271,7 +271,7 @@ func TestPairsAgainst(t *testing.T) {
 	}
 	s := figuresOf(t, lines...)
 	const want = "x has most rows without error, 94.0 % (87.4 to 97.3), but of rows for the same input, judged for the " +
-		"same errors, z has more (p 0.033)"
+		"same errors, z has more (p 0.033; rows in no pair: 9 of x, 9 of z)"
 	if text := printed(t, s); !strings.Contains(text, want) {
 		t.Error(text)
 	}
@@ -507,5 +507,25 @@ func TestRareErrors(t *testing.T) {
 	s := figuresOf(t, lines...)
 	if d := s.Differences[0]; !d.byMeans || d.isSettled() || d.Low > 0 || !near(d.Value, 0.05, 1e-12) {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestRowsInNoPair: where a system lacks rows for inputs of the other, as of failed calls, the closing line says so.
+func TestRowsInNoPair(t *testing.T) {
+	for lacks, want := range map[int]string{0: "(p <0.001)", 10: "(p <0.001; rows in no pair: 0 of a, 10 of b)"} {
+		var lines []string
+		for g := range 50 {
+			for system, clean := range map[string]bool{"a": g < 45, "b": g%2 == 0} {
+				labels := map[bool]string{true: "[]", false: `["Vague"]`}[clean]
+				if system == "a" && g >= 50-lacks {
+					continue
+				}
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d","system":%[1]q,"passage":"P%[2]d","answer":"x","question":"q",`+
+					`"diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":%[3]s}}`, system, g, labels))
+			}
+		}
+		if text := printed(t, figuresOf(t, lines...)); !strings.Contains(text, want) {
+			t.Errorf("%d lacking: no %q in\n%s", lacks, want, text)
+		}
 	}
 }

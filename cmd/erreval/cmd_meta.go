@@ -321,7 +321,8 @@ func askAboutIssues(ctx *cli.Context, e *env, look *lookOptions, found *evaluati
 		ctx.Bool("json"))
 }
 
-const metaPairsDescription = `A judge's verdicts on pairs (column verdicts, as "erreval compare" writes it) against people's, a column each:
+const metaPairsDescription = `A judge's verdicts on pairs (column verdicts, as "erreval compare" writes it) against people's, in a column each, or
+in a row each with their names in a column such as rater:
    erreval meta pairs --human annotator1,annotator2,annotator3 compared.jsonl
    erreval meta pairs --human winner --type Factuality compared.jsonl
 
@@ -360,7 +361,8 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	}
 	look.Taxonomy = run.WithoutFields(look.Taxonomy)
 	if file := ctx.String("human-file"); file != "" {
-		look.Joined, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, look.Rows, file, k.Columns.Verdicts)
+		look.Joined, k.Columns.Verdicts, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, look.Rows, file,
+			k.Columns.Verdicts)
 		if err != nil {
 			return err
 		}

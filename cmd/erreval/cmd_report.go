@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/app/reporting"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
@@ -222,7 +226,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if err := readHuman(ctx.StringSlice("human"), index.Taxonomy(), &so); err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
-	joined, err := readHumanFile(ctx, e, &o, &so)
+	joined, err := readHumanFile(ctx, e, &o, &so, index.Taxonomy())
 	if err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
@@ -237,26 +241,42 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	return v, nil
 }
 
-// readHumanFile reads the columns of --human from the file that --human-file names; nil without one.
-func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Options) (*run.Joined, error) {
+// readHumanFile reads what people say in the file that --human-file names; nil without one. Columns that rows get of a
+// file with a row for each person take the place of those asked for.
+func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Options,
+	t *taxonomy.Taxonomy) (joined *run.Joined, err error) {
 	file := ctx.String("human-file")
 	if file == "" {
 		return nil, nil
-	}
-	columns := slices.Clone(so.Verdicts)
-	for _, list := range so.Human {
-		columns = append(columns, strings.Split(list, ",")...)
-	}
-	if len(columns) == 0 {
-		return nil, exit.Usagef("--human-file %s: name its columns with --human", file)
 	}
 	files, err := run.FileOptions{}.Open()
 	if err != nil {
 		return nil, err
 	}
-	rows := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
+	rows := run.Rows{Files: files, Taxonomy: run.WithoutFields(cmp.Or(t, &taxonomy.Taxonomy{}))}
 	rows.ID = o.ID
-	return rows.ReadJoined(ctx.Context, e.Process, file, columns)
+	var human []evaluation.HumanScores
+	for _, dimension := range slices.Sorted(maps.Keys(so.Human)) {
+		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: strings.Split(so.Human[dimension], ",")})
+	}
+	switch {
+	case len(so.Verdicts) > 0 && len(human) > 0:
+		return nil, exit.Usagef("--human-file %s has people's scores, or their verdicts on pairs: name with --human one of both",
+			file)
+	case len(so.Verdicts) > 0:
+		joined, so.Verdicts, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, rows, file, so.Verdicts)
+		return joined, err
+	}
+	if t != nil {
+		rows.Taxonomy.Dimensions = t.Dimensions
+	}
+	if joined, human, err = readHumanScores(ctx.Context, e, rows, file, human); err == nil && len(human) == 0 {
+		return nil, exit.Usagef("--human-file %s: name its columns with --human", file)
+	}
+	for _, h := range human {
+		so.Human[h.Dimension] = strings.Join(h.Columns, ",")
+	}
+	return joined, err
 }
 
 // checkRows refuses files without rows, and says where nothing was looked for in the rows.

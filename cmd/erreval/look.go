@@ -100,10 +100,6 @@ func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
 		}
 		return human, nil
 	}
-	var names []string
-	for _, h := range human {
-		names = append(names, h.Columns...)
-	}
 	o.JoinedWhere = map[string]string{} // what the rows lack, the file may have, as the system
 	for column, value := range o.where {
 		if first == nil {
@@ -113,43 +109,56 @@ func (o *lookOptions) joinRatings(ctx *cli.Context, e *env,
 			o.JoinedWhere[column] = value
 		}
 	}
-	joined, ratings, err := o.ReadRatings(ctx.Context, e.Process, file, names, evaluation.CheckRating)
+	joined, human, err := readHumanScores(ctx.Context, e, o.Rows, file, human)
 	maps.DeleteFunc(o.where, func(column, _ string) bool { return o.JoinedWhere[column] != "" && joined.Has(column) })
-	if o.Joined = joined; err != nil || ratings == nil {
-		return human, err
+	o.Joined = joined
+	return human, err
+}
+
+// readHumanScores reads people's scores from a file, and gives the columns that rows get.
+func readHumanScores(ctx context.Context, e *env, rows run.Rows, file string,
+	human []evaluation.HumanScores) (*run.Joined, []evaluation.HumanScores, error) {
+	var names []string
+	for _, h := range human {
+		names = append(names, h.Columns...)
+	}
+	joined, ratings, err := rows.ReadRatings(ctx, e.Process,
+		run.RatingsFile{File: file, Columns: names, Check: evaluation.CheckRating})
+	if err != nil || ratings == nil {
+		return joined, human, err
 	}
 	if len(human) == 0 {
-		human = o.dimensionsIn(e, file, ratings.Dimensions())
+		human = dimensionsIn(e, rows.Taxonomy, file, ratings.Dimensions())
 	}
 	for i, h := range human {
 		human[i].Columns = nil
 		for _, name := range h.Columns {
 			columns, err := ratings.Columns(joined, name)
 			if err != nil {
-				return nil, err
+				return joined, nil, err
 			}
 			human[i].Columns = append(human[i].Columns, columns...)
 		}
 	}
-	return human, nil
+	return joined, human, nil
 }
 
 // dimensionsIn are the taxonomy's dimensions that a file's ratings name, by key or name. It says which names are none.
-func (o *lookOptions) dimensionsIn(e *env, file string, names []string) (human []evaluation.HumanScores) {
+func dimensionsIn(e *env, t *taxonomy.Taxonomy, file string, names []string) (human []evaluation.HumanScores) {
 	var left []string
 	for _, name := range names {
-		i := slices.IndexFunc(o.Taxonomy.Dimensions, func(d taxonomy.Dimension) bool {
+		i := slices.IndexFunc(t.Dimensions, func(d taxonomy.Dimension) bool {
 			return strings.EqualFold(d.Key, name) || strings.EqualFold(d.Name, name)
 		})
 		if i < 0 {
 			left = append(left, name)
 			continue
 		}
-		human = append(human, evaluation.HumanScores{Dimension: o.Taxonomy.Dimensions[i].Key, Columns: []string{name}})
+		human = append(human, evaluation.HumanScores{Dimension: t.Dimensions[i].Key, Columns: []string{name}})
 	}
 	if len(left) > 0 {
 		e.Note([]string{fmt.Sprintf("%s: %s has no dimension %s: left out; --human DIMENSION=%s says which it is", file,
-			o.Taxonomy.ID(), strings.Join(left, ", "), left[0])})
+			t.ID(), strings.Join(left, ", "), left[0])})
 	}
 	return human
 }

@@ -79,11 +79,16 @@ func newJoined(file string, columns []string, check func(json.RawMessage) error)
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	may ...string) (*Joined, error) {
 	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
-	j.may, j.form = map[string]bool{}, in.JoinedForm
-	for _, name := range may {
+	j.form = in.JoinedForm
+	j.setMay(may)
+	return j, in.readJoined(ctx, p, j, j.addRow)
+}
+
+func (j *Joined) setMay(columns []string) {
+	j.may = map[string]bool{}
+	for _, name := range columns {
 		j.may[name] = true
 	}
-	return j, in.readJoined(ctx, p, j, j.addRow)
 }
 
 // readJoined hands the rows of j's file to add.
@@ -194,12 +199,24 @@ func (j *Joined) add(r *joinedRow) error {
 	return nil
 }
 
-// of is the row of the id that is of no other system; nil is none.
+// of is the row of the id that names the system, in whichever column and at last in whichever case; else one that is of
+// no other; nil is none.
 func (r *joinedRow) of(system dataset.SystemName) *joinedRow {
-	for r != nil && r.system.IsOther(system) {
-		r = r.next
+	name := system.String()
+	for _, isSame := range []func(*joinedRow) bool{
+		func(r *joinedRow) bool { return name != "" && r.system.String() == name },
+		func(r *joinedRow) bool {
+			return name != "" && r.system.Column() != system.Column() && strings.EqualFold(r.system.String(), name)
+		},
+		func(r *joinedRow) bool { return !r.system.IsOther(system) },
+	} {
+		for same := r; same != nil; same = same.next {
+			if isSame(same) {
+				return same
+			}
+		}
 	}
-	return r
+	return nil
 }
 
 // Has tells whether the file has a column.
@@ -265,7 +282,7 @@ func (j *Joined) checkID(id string, other int) error {
 	case other > 0:
 		form := cmp.Or(j.form, "write what several people say of a row into several columns, or who says it "+
 			"into one called rater")
-		if who := RaterIn(j.all); who != "" && len(j.columns) == 0 {
+		if who := RaterIn(j.all); who != "" {
 			form = "with --human DIMENSION=COLUMN rows are read as those of raters, as the column " + who + " says"
 		}
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+

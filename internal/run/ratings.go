@@ -25,7 +25,8 @@ type Ratings struct {
 	asked      []string          // columns of dimensions, in the place of the two before
 	dimensions []*ratedDimension // in the file's order
 	raters     map[string]bool
-	lines      map[[4]string]int // by id, system, dimension and rater
+	read       func(*dataset.Row, json.RawMessage) json.RawMessage // as RatingsFile.Value
+	lines      map[[4]string]int                                   // by id, system, dimension and rater
 }
 
 // ratedDimension is one as the file names it.
@@ -91,38 +92,44 @@ func newRaters(file string, columns, asked []string) *Ratings {
 	return &Ratings{file: file, who: who, asked: asked, raters: map[string]bool{}, lines: map[[4]string]int{}}
 }
 
-// ReadRatings is ReadJoined for people's ratings, whose file may also have one rating a row. Then ratings say which
-// columns rows get; else they are nil. A file that has one of the columns asked for is read as ReadJoined does. What
-// check says of a value that is no rating goes on behind the column's name.
-func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns []string,
-	check func(json.RawMessage) error) (*Joined, *Ratings, error) {
-	j := newJoined(file, columns, check)
+// RatingsFile is a file with what people say of rows.
+type RatingsFile struct {
+	File    string
+	Columns []string                                                   // asked for; in a file with one rating a row, dimensions
+	May     []string                                                   // those that a file with one row for all people may have besides
+	Check   func(json.RawMessage) error                                // what it says of a value that is none goes on behind the column's name
+	Value   func(of *dataset.Row, raw json.RawMessage) json.RawMessage // of one person's row; nil: as it stands
+}
+
+// ReadRatings is ReadJoined for what people say, whose file may also have one rating a row, or all that one person says.
+// Then ratings say which columns rows get; else they are nil. A file that has one of the columns asked for, and no
+// column that says whose they are, is read as ReadJoined does.
+func (in Rows) ReadRatings(ctx context.Context, p *Process, f RatingsFile) (*Joined, *Ratings, error) {
+	j := newJoined(f.File, slices.Concat(f.Columns, f.May), f.Check)
+	j.setMay(f.May)
 	var ratings *Ratings
 	err := in.readJoined(ctx, p, j, func(row *dataset.Row) error {
 		all := row.Columns()
-		if j.all == nil && len(columns) > 0 && newRatings(file, all) == nil {
-			if ratings = newRaters(file, all, columns); ratings != nil {
+		if j.all == nil {
+			if ratings = f.ratingsIn(all); ratings != nil {
 				j.columns = nil
 			}
-		}
-		if j.all == nil && !slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(all, c) }) {
-			if ratings = newRatings(file, all); ratings != nil {
-				j.columns = nil
+			if ratings != nil && ratings.asked == nil {
 				ratings.chooseID(row, in.ID != nil)
+			}
+			if ratings != nil && ratings.item == "" {
+				j.findID(row)
 			}
 		}
 		if ratings == nil {
 			return j.addRow(row)
-		}
-		if j.all == nil && ratings.item == "" {
-			j.findID(row)
 		}
 		j.all = all
 		return ratings.add(j, row)
 	})
 	switch {
 	case err != nil && ratings == nil:
-		if long := newRatings(file, j.all); long != nil {
+		if long := newRatings(f.File, j.all); long != nil {
 			err = fmt.Errorf("%w; if the file has one rating a row, give --human one of the values in its column %q", err,
 				long.dimension)
 		}
@@ -131,11 +138,25 @@ func (in Rows) ReadRatings(ctx context.Context, p *Process, file string, columns
 		if ratings.asked != nil {
 			form = fmt.Sprintf("one rater a row (column %s)", ratings.who)
 		}
-		p.Note([]string{fmt.Sprintf("%s: read as %s: %s, %s", file, form,
+		p.Note([]string{fmt.Sprintf("%s: read as %s: %s, %s", f.File, form,
 			words.Plural(len(ratings.raters), "rater", "raters"),
 			words.Plural(len(ratings.dimensions), "dimension", "dimensions"))})
 	}
 	return j, ratings, err
+}
+
+// ratingsIn are those of a file with these columns; nil if a row has what all people say.
+func (f *RatingsFile) ratingsIn(all []string) *Ratings {
+	r := newRatings(f.File, all)
+	if r == nil && len(f.Columns) > 0 {
+		r = newRaters(f.File, all, f.Columns)
+	} else if slices.ContainsFunc(f.Columns, func(c string) bool { return slices.Contains(all, c) }) {
+		r = nil
+	}
+	if r != nil {
+		r.read = f.Value
+	}
+	return r
 }
 
 // chooseID takes a row's id for that of what is rated, if somebody named its columns or no column such as item_id is
@@ -184,6 +205,9 @@ func (r *Ratings) addValue(j *Joined, row *dataset.Row, id, who, name, column st
 	raw, ok := row.Get(column)
 	if !ok {
 		raw = json.RawMessage("null")
+	}
+	if r.read != nil {
+		raw = r.read(row, raw)
 	}
 	if err := j.check(raw); err != nil {
 		d.lines, d.fault = append(d.lines, row.Line), cmp.Or(d.fault, err)

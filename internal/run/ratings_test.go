@@ -71,7 +71,8 @@ func TestReadRatings(t *testing.T) {
 		}
 		writeRatings(t, name, lines...)
 		var said bytes.Buffer
-		joined, ratings, err := in.ReadRatings(t.Context(), &run.Process{Err: &said}, name, nil, isNumber)
+		joined, ratings, err := in.ReadRatings(t.Context(), &run.Process{Err: &said},
+			run.RatingsFile{File: name, Check: isNumber})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -117,7 +118,8 @@ func TestReadRatingsFaults(t *testing.T) {
 	} {
 		writeRatings(t, "f.jsonl", first, line)
 		var said bytes.Buffer
-		j, _, err := in.ReadRatings(t.Context(), &run.Process{Err: &said}, "f.jsonl", nil, isNumber)
+		j, _, err := in.ReadRatings(t.Context(), &run.Process{Err: &said},
+			run.RatingsFile{File: "f.jsonl", Check: isNumber})
 		isOut := j.LeftOut() == 1 && strings.Contains(said.String(), "warning: "+want)
 		if !isOut && (err == nil || !strings.HasPrefix(err.Error(), want)) || isOut && err != nil {
 			t.Errorf("%v, want %s", err, want)
@@ -126,7 +128,8 @@ func TestReadRatingsFaults(t *testing.T) {
 	// A column asked for that the file has is one of a file with one row an id.
 	writeRatings(t, "f.jsonl", first, rating("1", "r2", "fluency", "2"))
 	p := &run.Process{Err: &bytes.Buffer{}}
-	_, ratings, err := in.ReadRatings(t.Context(), p, "f.jsonl", []string{"score"}, isNumber)
+	_, ratings, err := in.ReadRatings(t.Context(), p,
+		run.RatingsFile{File: "f.jsonl", Columns: []string{"score"}, Check: isNumber})
 	const want = `give --human one of the values in its column "Dimension"`
 	if err == nil || ratings != nil || !strings.HasSuffix(err.Error(), want) {
 		t.Error(err)

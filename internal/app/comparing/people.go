@@ -2,6 +2,7 @@ package comparing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -21,23 +23,51 @@ var shownSystems = [2][]string{{verdicts.SystemA, "model_a"}, {verdicts.SystemB,
 
 const ofPeople = "people."
 
-// ReadPeoplesFile reads the columns of people's verdicts, and whose texts they saw as A and as B where it says so.
+// ReadPeoplesFile reads the columns of people's verdicts, and whose texts they saw as A and as B where it says so; of a
+// file with a row for each person it gives the columns that pairs get.
 func ReadPeoplesFile(ctx context.Context, p *run.Process, in run.Rows, file string,
-	columns []string) (*run.Joined, error) {
+	columns []string) (*run.Joined, []string, error) {
 	may := slices.Concat(shownSystems[0], shownSystems[1])
-	j, err := in.ReadJoined(ctx, p, file, columns, may...)
+	j, ratings, err := in.ReadRatings(ctx, p, run.RatingsFile{File: file, Columns: columns, May: may,
+		Check: func(json.RawMessage) error { return nil }, Value: named})
 	for _, name := range may {
 		j.Rename(name, ofPeople+name)
 	}
 	j.Item = verdicts.Item
-	return j, err
+	if err != nil || ratings == nil {
+		return j, columns, err
+	}
+	var all []string
+	for _, name := range columns {
+		of, err := ratings.Columns(j, name)
+		if err != nil {
+			return j, nil, err
+		}
+		all = append(all, of...)
+	}
+	return j, all, nil
 }
 
-// shownTo are the systems whose texts people saw as A and as B; "" where their file does not say so.
-func shownTo(row *dataset.Row) (of [2]string) {
+// named is a verdict of one person with the system's name for A and B, where the person's row says what these were.
+func named(row *dataset.Row, raw json.RawMessage) json.RawMessage {
+	shown := systemsIn(row, "")
+	value, err := verdicts.Parse(dataset.PlainText(raw), shown[0], shown[1])
+	side := slices.Index([]string{verdicts.A, verdicts.B}, value)
+	if err != nil || side < 0 || shown[side] == "" {
+		return raw
+	}
+	name, err := json.Marshal(shown[side])
+	if err != nil {
+		return raw
+	}
+	return name
+}
+
+// systemsIn are the systems whose texts are A and B by columns with prefix before their names; "" where there are none.
+func systemsIn(row *dataset.Row, prefix string) (of [2]string) {
 	for side, names := range shownSystems {
 		for _, name := range names {
-			if raw, ok := row.Get(ofPeople + name); ok && string(raw) != "null" && of[side] == "" {
+			if raw, ok := row.Get(prefix + name); ok && string(raw) != "null" && of[side] == "" {
 				of[side] = dataset.PlainText(raw)
 			}
 		}
@@ -47,7 +77,7 @@ func shownTo(row *dataset.Row) (of [2]string) {
 
 // parse reads a verdict, in which A and B are what people saw as that, else the pair's.
 func (k *Rank) parse(text string, row *dataset.Row, p *audit.Pair) (string, error) {
-	shown := shownTo(row)
+	shown := systemsIn(row, ofPeople)
 	switch shown {
 	case [2]string{}:
 		value, err := verdicts.Parse(text, p.SystemA, p.SystemB)
@@ -72,17 +102,69 @@ func (k *Rank) parse(text string, row *dataset.Row, p *audit.Pair) (string, erro
 type errOtherPair struct{ error }
 
 // ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
-// no rows.
+// no rows. Rows of several people, each with one's verdict, are put together.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
 	k.readColumns(file)
+	apart := raters{places: map[[3]string]int{}, lines: map[[4]string]int{}}
 	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
 		p, err := k.peoplePair(row, name)
-		if err == nil {
-			pairs = append(pairs, *p)
+		if err != nil {
+			return err
 		}
+		who := run.RaterIn(row.Columns())
+		if who == "" || len(p.People) > 1 || k.Rows.Joined != nil {
+			pairs = append(pairs, *p)
+			return nil
+		}
+		raw, _ := row.Get(who)
+		pairs, err = apart.add(pairs, p, dataset.PlainText(raw), row.Line)
 		return err
 	})
+	if n := len(apart.names); n > 0 {
+		for i := range pairs {
+			pairs[i].People = append(pairs[i].People, make([]string, n-len(pairs[i].People))...)
+		}
+		k.Process.Note([]string{fmt.Sprintf("%s: read as one rater a row: %s, %s", file,
+			words.Plural(n, "rater", "raters"), words.Plural(len(pairs), "pair", "pairs"))})
+	}
 	return pairs, faults, errors.Join(err, k.unread.check(k.Process))
+}
+
+// raters are those of a file with a row for each of them.
+type raters struct {
+	names  []string
+	places map[[3]string]int // of pairs, by item and systems
+	lines  map[[4]string]int // of rows, by these and the rater
+}
+
+// add adds a row with the verdict of one rater.
+func (r *raters) add(pairs []people.Pair, p *people.Pair, who string, line int) ([]people.Pair, error) {
+	a, b := min(p.SystemA, p.SystemB), max(p.SystemA, p.SystemB)
+	key, row := [3]string{p.Item, a, b}, [4]string{p.Item, a, b, who}
+	if before := r.lines[row]; before > 0 {
+		return pairs, fmt.Errorf("%s judged this pair of %q in line %d already: leave one of the two out", words.Printable(who),
+			p.Item, before)
+	}
+	r.lines[row] = line
+	if !slices.Contains(r.names, who) {
+		r.names = append(r.names, who)
+	}
+	at, there := r.places[key]
+	if !there {
+		at = len(pairs)
+		r.places[key], pairs = at, append(pairs, *p)
+		pairs[at].People = nil
+	}
+	of, value := &pairs[at], p.People[0]
+	if of.SystemA != p.SystemA {
+		value = verdicts.Swapped(value)
+	}
+	place := slices.Index(r.names, who)
+	for len(of.People) <= place {
+		of.People = append(of.People, "")
+	}
+	of.People[place] = value
+	return pairs, nil
 }
 
 func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {

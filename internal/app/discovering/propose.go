@@ -25,6 +25,7 @@ type Propose struct {
 	Input     string   // the rows in which the issues were found; only for Labelled
 	Output    string   // the taxonomy's file; "" prints it
 	Labelled  string   // file of labelled rows, or ""
+	model     string   // that found labels of the rows
 	Overwrite bool
 	Options   discover.ProposeOptions
 }
@@ -124,8 +125,13 @@ func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error 
 	if err := out.End(err); err != nil {
 		return err
 	}
-	p.Process.Say("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
-		"labelled row", "labelled rows"), p.Labelled, left)
+	whose := ""
+	if p.model != "" {
+		whose = fmt.Sprintf("; besides issues they have the labels of %s: let people check them before they measure a model",
+			words.Printable(p.model))
+	}
+	p.Process.Say("%s in %s; %d left out: unassigned, or with an issue that is no type%s", words.Plural(out.Rows(),
+		"labelled row", "labelled rows"), p.Labelled, left, whose)
 	return p.Process.WarnFaults(faults)
 }
 
@@ -141,6 +147,7 @@ func (p *Propose) labelsOf(row *dataset.Row, proposal *discover.Proposal) ([]str
 		if err != nil || d == nil || d.Status != "" {
 			return nil, false, err
 		}
+		p.model = cmp.Or(p.model, d.Model)
 		for _, label := range d.Labels {
 			if label != noError {
 				labels = append(labels, label)
