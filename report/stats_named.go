@@ -293,7 +293,8 @@ func (s *Stats) namedText() []string {
 	if alone := s.inFiles.alone(); len(alone) > 0 {
 		text += "; in one file alone: " + someOf(alone)
 	}
-	if first := s.Differences; len(s.Within) > 0 && s.isClean(&s.Within[0]) && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
+	first, isWeighed := s.Differences, len(s.Within) > 0 && s.isClean(&s.Within[0])
+	if isWeighed && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
 		d, too := &s.Within[0], map[bool]string{true: " besides pairs"}[first[0].Paired]
 		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them%s, without error %s points "+
 			"(p %s)", too, (100 * d.Value).Text("%+.1f"), d.P.Text(InP))

@@ -100,5 +100,6 @@ func (s *Stats) leftOutText() (text string) {
 
 // unevenText says why rows without error are not compared, and what helps.
 func unevenText(errors string) string {
-	return "the systems' rows were not judged alike for " + errors + " (give all of them the field, or the model, that it needs)"
+	return "the systems' rows were not judged alike for " + errors + " (give all of them the field, or the model, that " +
+		"it needs)"
 }

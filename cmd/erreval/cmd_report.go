@@ -261,8 +261,8 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Opti
 	}
 	switch {
 	case len(so.Verdicts) > 0 && len(human) > 0:
-		return nil, exit.Usagef("--human-file %s has people's scores, or their verdicts on pairs: name with --human one of both",
-			file)
+		return nil, exit.Usagef("--human-file %s has people's scores, or their verdicts on pairs: name with --human one "+
+			"of both", file)
 	case len(so.Verdicts) > 0:
 		joined, so.Verdicts, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, rows, file, so.Verdicts)
 		return joined, err

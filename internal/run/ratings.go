@@ -95,15 +95,17 @@ func newRaters(file string, columns, asked []string) *Ratings {
 // RatingsFile is a file with what people say of rows.
 type RatingsFile struct {
 	File    string
-	Columns []string                                                   // asked for; in a file with one rating a row, dimensions
-	May     []string                                                   // those that a file with one row for all people may have besides
-	Check   func(json.RawMessage) error                                // what it says of a value that is none goes on behind the column's name
-	Value   func(of *dataset.Row, raw json.RawMessage) json.RawMessage // of one person's row; nil: as it stands
+	Columns []string // asked for; in a file with one rating a row, dimensions
+	May     []string // those that a file with one row for all people may have besides
+	// what it says of a value that is none goes on behind the column's name
+	Check func(json.RawMessage) error
+	// Value is that of one person's row; nil: as it stands
+	Value func(of *dataset.Row, raw json.RawMessage) json.RawMessage
 }
 
-// ReadRatings is ReadJoined for what people say, whose file may also have one rating a row, or all that one person says.
-// Then ratings say which columns rows get; else they are nil. A file that has one of the columns asked for, and no
-// column that says whose they are, is read as ReadJoined does.
+// ReadRatings is ReadJoined for what people say, whose file may also have one rating a row, or all that one person
+// says. Then ratings say which columns rows get; else they are nil. A file that has one of the columns asked for, and
+// no column that says whose they are, is read as ReadJoined does.
 func (in Rows) ReadRatings(ctx context.Context, p *Process, f RatingsFile) (*Joined, *Ratings, error) {
 	j := newJoined(f.File, slices.Concat(f.Columns, f.May), f.Check)
 	j.setMay(f.May)

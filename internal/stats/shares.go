@@ -87,8 +87,8 @@ func (s *GroupSums) correlation(p float64) float64 {
 // Graubard 1998 do so with Clopper and Pearson's). With one group it is all from 0 to 1; NaN without rows.
 func (s *GroupSums) ShareInterval() (low, high float64) { return s.shareInterval(1-Level, nil) }
 
-// shareInterval misses the share with probability alpha. Where no row differs from another, the rows that it is compared
-// with tell how alike a group's rows are; other may be nil.
+// shareInterval misses the share with probability alpha. Where no row differs from another, the rows that it is
+// compared with tell how alike a group's rows are; other may be nil.
 func (s *GroupSums) shareInterval(alpha float64, other *GroupSums) (low, high float64) {
 	if s.Rows == 0 {
 		return math.NaN(), math.NaN()

@@ -142,8 +142,8 @@ func (r *raters) add(pairs []people.Pair, p *people.Pair, who string, line int) 
 	a, b := min(p.SystemA, p.SystemB), max(p.SystemA, p.SystemB)
 	key, row := [3]string{p.Item, a, b}, [4]string{p.Item, a, b, who}
 	if before := r.lines[row]; before > 0 {
-		return pairs, fmt.Errorf("%s judged this pair of %q in line %d already: leave one of the two out", words.Printable(who),
-			p.Item, before)
+		return pairs, fmt.Errorf("%s judged this pair of %q in line %d already: leave one of the two out",
+			words.Printable(who), p.Item, before)
 	}
 	r.lines[row] = line
 	if !slices.Contains(r.names, who) {
