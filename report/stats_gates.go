@@ -93,6 +93,9 @@ func (s *Stats) leavesMany(d *Contrast) bool {
 		float64(d.alone[1]) > dataset.FewUnpaired*float64(s.Systems[d.than].Tagged)
 }
 
+// ofTwo is the p-value of the surer of two tests, by Bonferroni's correction.
+func ofTwo(p Number) Number { return min(1, 2*p) }
+
 // growth is what changed from the first of two systems to the second.
 func (s *Stats) growth() growth {
 	a, b := &s.Systems[0], &s.Systems[1]
@@ -125,7 +128,7 @@ func (s *Stats) growth() growth {
 				if w.P < l.P {
 					l.Difference, l.P, l.PHolm = w.Value, w.P, w.PHolm
 				}
-				l.P, l.PHolm = min(1, 2*l.P), min(1, 2*l.PHolm)
+				l.P, l.PHolm = ofTwo(l.P), ofTwo(l.PHolm)
 			}
 		}
 		if column.name == "" {

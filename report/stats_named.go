@@ -159,7 +159,7 @@ func (s *Stats) compareWithin() {
 			if with := in.within(c, together); with.P < d.P {
 				d = with
 			}
-			d.P = min(1, 2*d.P)
+			d.P = ofTwo(d.P)
 		}
 		s.Within = append(s.Within, Contrast{Of: cmp.Or(column.name, column.title()), System: s.Systems[1].Name,
 			Than: s.Systems[0].Name, Difference: d, PHolm: d.P, column: c, system: 1})
@@ -276,7 +276,7 @@ func (s *Stats) besidePairs() []string {
 	}
 	d, _ := s.unpaired(s.Differences[0].column)
 	return []string{fmt.Sprintf("many rows have no partner: limits on growth take all of them besides pairs: without "+
-		"error %s points (p %s)", (100 * d.Value).Text("%+.1f"), d.P.Text(InP))}
+		"error %s points (p %s)", (100 * d.Value).Text("%+.1f"), ofTwo(d.P).Text(InP))}
 }
 
 // namedText says that the systems which two files name count together, and what is known of each.
@@ -295,9 +295,12 @@ func (s *Stats) namedText() []string {
 	}
 	first, isWeighed := s.Differences, len(s.Within) > 0 && s.isClean(&s.Within[0])
 	if isWeighed && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
-		d, too := &s.Within[0], map[bool]string{true: " besides pairs"}[first[0].Paired]
+		d, p, too := &s.Within[0], s.Within[0].P, ""
+		if first[0].Paired {
+			p, too = ofTwo(p), " besides pairs"
+		}
 		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them%s, without error %s points "+
-			"(p %s)", too, (100 * d.Value).Text("%+.1f"), d.P.Text(InP))
+			"(p %s)", too, (100 * d.Value).Text("%+.1f"), p.Text(InP))
 		if len(s.fewInFile) > 0 {
 			text += fmt.Sprintf(", but for those of fewer than %d rows in %s: %s", fewestOf, s.Systems[1].Name,
 				someOf(s.fewInFile))
