@@ -105,7 +105,7 @@ type errOtherPair struct{ error }
 // no rows. Rows of several people, each with one's verdict, are put together.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
 	k.readColumns(file)
-	apart := raters{places: map[[3]string]int{}, lines: map[[4]string]int{}}
+	apart := raters{places: map[[4]string]int{}, lines: map[[5]string]int{}}
 	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
 		p, err := k.peoplePair(row, name)
 		if err != nil {
@@ -117,7 +117,8 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 			return nil
 		}
 		raw, _ := row.Get(who)
-		pairs, err = apart.add(pairs, p, dataset.PlainText(raw), row.Line)
+		nth, _ := row.Get(turn)
+		pairs, err = apart.add(pairs, p, string(nth), dataset.PlainText(raw), row.Line)
 		return err
 	})
 	if n := len(apart.names); n > 0 {
@@ -133,14 +134,14 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 // raters are those of a file with a row for each of them.
 type raters struct {
 	names  []string
-	places map[[3]string]int // of pairs, by item and systems
-	lines  map[[4]string]int // of rows, by these and the rater
+	places map[[4]string]int // of pairs, by item, turn and systems
+	lines  map[[5]string]int // of rows, by these and the rater
 }
 
-// add adds a row with the verdict of one rater.
-func (r *raters) add(pairs []people.Pair, p *people.Pair, who string, line int) ([]people.Pair, error) {
+// add adds a row with the verdict of one rater on a turn.
+func (r *raters) add(pairs []people.Pair, p *people.Pair, nth, who string, line int) ([]people.Pair, error) {
 	a, b := min(p.SystemA, p.SystemB), max(p.SystemA, p.SystemB)
-	key, row := [3]string{p.Item, a, b}, [4]string{p.Item, a, b, who}
+	key, row := [4]string{p.Item, nth, a, b}, [5]string{p.Item, nth, a, b, who}
 	if before := r.lines[row]; before > 0 {
 		return pairs, fmt.Errorf("%s judged this pair of %q in line %d already: leave one of the two out",
 			words.Printable(who), p.Item, before)

@@ -42,7 +42,7 @@ type Rank struct {
 // VerdictColumns name the columns of a file that erreval did not write.
 type VerdictColumns struct {
 	Verdicts         []string // one a person; their majority counts. None: the column "verdicts"
-	Item             string   // "" is "item", where there is none the taxonomy's group field, or else each row is one
+	Item             string   // "" is "item", else the taxonomy's group field, else "question_id", or each row is one
 	SystemA, SystemB string
 }
 
@@ -291,6 +291,9 @@ func (k *Rank) noteNameless(column, name string) {
 	}
 }
 
+// Columns of FastChat's files with people's verdicts: what was asked, and the turn that is judged.
+const questionID, turn = "question_id", "turn"
+
 // setItem says what both texts were written for.
 func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 	var values []string
@@ -311,6 +314,10 @@ func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 			p.Item = text
 			return nil
 		}
+	}
+	if raw, ok := row.Get(questionID); ok {
+		p.Item = dataset.PlainText(raw)
+		return nil
 	}
 	if p.Item = row.ID; k.Process != nil {
 		k.Process.Note([]string{fmt.Sprintf("no column %q: each pair counts as an item of its own; --item COLUMN names what "+
