@@ -68,14 +68,15 @@ func (s *GroupSums) effectiveSize(variance, alike float64) float64 {
 }
 
 // correlation is that of two rows of a group, at least 0, by the pairs of rows that are both unlike p, which is 0 or 1;
-// 1 where there are none. One more group, whose rows are all unlike p, stands for what few rows do not show.
+// 1 where there are none. One more row, of a group whose rows are all unlike p, stands for what few rows do not show.
 func (s *GroupSums) correlation(p float64) float64 {
 	unlike, m := *s, s.RowSquares/s.Rows
 	if p >= 1 {
 		unlike.Sum, unlike.Products = s.Rows-s.Sum, s.RowSquares-s.Products
 		unlike.SumSquares = s.RowSquares - 2*s.Products + s.SumSquares
 	}
-	unlike.AddGroup(m, m)
+	unlike.Sum, unlike.Rows = unlike.Sum+1, unlike.Rows+1
+	unlike.Products, unlike.SumSquares = unlike.Products+m, unlike.SumSquares+m
 	q, pairs := unlike.Mean(), unlike.Products-unlike.Sum
 	if pairs <= 0 || q >= 1 {
 		return 1

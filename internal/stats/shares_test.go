@@ -276,8 +276,8 @@ func TestCoverage(t *testing.T) {
 func TestApartFromNone(t *testing.T) {
 	const trials = 2000
 	for _, c := range []struct{ a, b, alike, least, most float64 }{
-		{0, 0.08, 0, 0.95, 1}, {0, 0.08, 0.3, 0.85, 1}, {0.01, 0.01, 0, 0, 0.01}, {0.01, 0.01, 0.6, 0, 0.01},
-		{0.02, 0.02, 0.9, 0, 0.01},
+		{0, 0.05, 0, 0.9, 1}, {0, 0.08, 0.3, 0.85, 1}, {0.01, 0.01, 0, 0, 0.02}, {0.01, 0.01, 0.6, 0, 0.02},
+		{0.02, 0.02, 0.9, 0, 0.02},
 	} {
 		s := &simulation{rand.New(rand.NewPCG(37, 1)), 60, 5, c.alike}
 		red := 0.0

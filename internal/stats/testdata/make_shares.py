@@ -47,15 +47,15 @@ def size(group, y, one):
 
 
 def size_beside(a, b):
-    """Rows of a; where they are all alike, the pairs of rows in b's groups, and in one whole group more, tell how alike."""
+    """Rows of a; where they are all alike, the pairs of rows in b's groups, and of one row more with a whole group, tell."""
     (group, y), (other, z) = a, b
     if 0 < y.mean() < 1 or group.max() == 0 or other.max() == 0:
         return size(group, y, y.mean() * (1 - y.mean()))
     z = 1 - z if y[0] == 1 else z
     n, k = np.bincount(other), np.bincount(other, z)
     m = (n**2).sum() / n.sum()
-    p = (k.sum() + m) / (n.sum() + m)
-    both, one = m * (m - 1), m * (m - 1)  # pairs of which both have it, and of which at least the first has it
+    p = (k.sum() + 1) / (n.sum() + 1)
+    both, one = m - 1, m - 1  # pairs of which both have it, and of which at least the first has it
     for rows, hits in zip(n, k):
         both, one = both + hits * (hits - 1), one + hits * (rows - 1)
     if p >= 1 or one == 0:

@@ -57,14 +57,13 @@ function sized(s: GroupSums, other?: GroupSums): Sized | undefined {
   return { value: p, size: effectiveSize(s, p * (1 - p), other && correlation(other, p)), groups: s.groups };
 }
 
-/** Of two rows of a group, and of one group more, by the pairs of rows that are both unlike p, which is 0 or 1; 1 without any. */
+/** Of two rows of a group, and of one row more of a group that is all alike, by the pairs of rows that are both unlike p, which is 0 or 1; 1 without any. */
 function correlation(s: GroupSums, p: number): number {
   const all = s.rows;
   const m = s.rowSquares / all;
   const [y, products, squares] = p < 1 ? [s.sum, s.products, s.sumSquares] : [all - s.sum, s.rowSquares - s.products, s.rowSquares - 2 * s.products + s.sumSquares];
-  const sum = y + m;
-  const q = sum / (all + m);
-  const r = ((squares + m * m - sum) / (products + m * m - sum) - q) / (1 - q);
+  const q = (y + 1) / (all + 1);
+  const r = ((squares + m - y - 1) / (products + m - y - 1) - q) / (1 - q);
   return Number.isNaN(r) ? 1 : Math.max(0, r);
 }
 
