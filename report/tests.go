@@ -168,13 +168,18 @@ func (t *Tally) otherInputs(a, b int) string {
 const fewestOf = 10
 
 // shares is what the means tell of shares; where these are of few rows, what both the rows and the means are sure of.
-func (m *itemMeans) shares(rows stats.Difference) stats.Difference {
+func (m *itemMeans) shares() stats.Difference {
 	d := stats.PairedMeans(&m.change)
 	few := func(s *stats.GroupSums) bool { return min(s.Sum, s.Rows-s.Sum) < fewestOf }
 	if few(&m.mine) || few(&m.theirs) {
-		d.Low, d.High, d.P = min(d.Low, rows.Low), max(d.High, rows.High), max(d.P, rows.P)
+		return lessSure(d, stats.ApartShares(&m.theirs, &m.mine)) // as if they were for other inputs
 	}
-	d.Low, d.High = max(d.Low, -1), min(d.High, 1) // which Student's t does not know
+	return lessSure(d, d)
+}
+
+// lessSure is a difference of shares, as sure as two tests of it are.
+func lessSure(d, other stats.Difference) stats.Difference {
+	d.Low, d.High, d.P = max(min(d.Low, other.Low), -1), min(max(d.High, other.High), 1), max(d.P, other.P)
 	return d
 }
 
@@ -263,9 +268,9 @@ func (t *Tally) pairBest() {
 // to be compared by these: of one that lacks rows for some inputs, all rows together would not tell the truth.
 const pairedFrom = 0.5
 
-// mostlyPaired is the share of the rows for inputs of both systems that have to have a partner for pairs to tell
-// whether a difference of means that few rows make is one.
-const mostlyPaired = 0.9
+// mostlyPaired is the share of the rows for inputs of both systems from which on those with a partner have to be as sure
+// of a difference as the means.
+const mostlyPaired = 2.0 / 3
 
 // testIn compares two systems in a column, by pairs of rows where whole (see partners), else by the means of inputs,
 // where they share many.
@@ -289,12 +294,10 @@ func (t *Tally) testIn(c, a, b int, paired *change) Test {
 	d.byMeans = !paired.whole
 	difference := stats.PairedMeans(pairs)
 	switch isScore := s.columns[c].kind == kindScore; {
+	case d.byMeans && !isScore && paired.Rows >= mostlyPaired*max(means.mine.Rows, means.theirs.Rows):
+		difference = lessSure(difference, stats.PairedShares(paired.less, &paired.GroupSums))
 	case d.byMeans && !isScore:
-		rows := stats.ApartShares(&means.theirs, &means.mine) // as if they were for other inputs
-		if paired.Rows >= mostlyPaired*max(means.mine.Rows, means.theirs.Rows) {
-			rows = stats.PairedShares(paired.less, &paired.GroupSums)
-		}
-		difference = means.shares(rows)
+		difference = means.shares()
 	case !isScore:
 		difference = stats.PairedShares(paired.less, pairs)
 	}

@@ -529,3 +529,25 @@ func TestRowsInNoPair(t *testing.T) {
 		}
 	}
 }
+
+// TestMostlyPaired: where most rows have a partner, a difference is as sure as those are of it, however alike the means
+// are. a lacks one row in 25 of 30 passages, where b has its error.
+func TestMostlyPaired(t *testing.T) {
+	var lines []string
+	for g := range 30 {
+		for k := range 5 {
+			for _, system := range []string{"a", "b"} {
+				labels := map[bool]string{true: `["Vague"]`, false: "[]"}[k == 0 && system == "b"]
+				if system == "a" && k == 0 && g < 25 {
+					continue
+				}
+				lines = append(lines, fmt.Sprintf(`{"id":"%s%d-%d","system":%[1]q,"passage":"P%[2]d","answer":"x%[3]d","question":`+
+					`"q","diagnosis":{"model":"m@1","taxonomy":"question-generation@1.1","labels":%[4]s}}`, system, g, k, labels))
+			}
+		}
+	}
+	s := figuresOf(t, lines...)
+	if d := s.Differences[0]; !d.byMeans || d.isSettled() || d.P < 0.05 || d.P > 0.2 {
+		t.Errorf("%+v", d)
+	}
+}
