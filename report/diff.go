@@ -155,7 +155,7 @@ func NewComparison(o DiffOptions) *Comparison {
 		c.pairing.System, columns = o.By, []string{o.By}
 	}
 	for _, column := range columns {
-		c.systems = append(c.systems, &pairSums{newSystems(column), newSums(4)})
+		c.systems = append(c.systems, &pairSums{newSystems(column), newSums(4), map[[2]int]int{}, nil})
 	}
 	c.diff = Diff{Taxonomy: s.taxonomy, by: o.By, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds,
 		ChangedTexts: []TextChange{}, limit: o.Limit}

@@ -38,10 +38,12 @@ func newSystems(column string) *systems {
 	return &systems{column: column, columns: strings.Split(column, ","), places: map[string]int{}, seen: map[string]bool{}}
 }
 
-// pairSums count the pairs of each system.
+// pairSums count the pairs of each system, and of each two with other names.
 type pairSums struct {
 	*systems
-	sums *sums // by group, a block a system: pairs, those of which A is without error, B, and A alone
+	sums    *sums          // by group, a block a system: pairs, those of which A is without error, B, and A alone
+	renamed map[[2]int]int // the block of two systems, which are places in A and B, behind those of all
+	others  []string       // what these are called
 }
 
 // nameOf is what a row says in the column, or in several.
@@ -85,15 +87,30 @@ func (s *systems) place(side int, name string) int {
 	return at
 }
 
-// add counts a pair of one system: places a and b.
+// add counts a pair: of places a and b, once all rows were read.
 func (s *pairSums) add(a, b int, group groupHash, inA, inB bool) {
+	block := b
 	if a != b {
-		return
+		at, known := s.renamed[[2]int{a, b}]
+		if !known {
+			at = len(s.names) + len(s.others)
+			s.renamed[[2]int{a, b}], s.others = at, append(s.others, s.nameOfTwo(a, b))
+		}
+		block = at
 	}
-	cells := s.sums.of(group, b)
+	cells := s.sums.of(group, block)
 	for i, x := range []bool{true, inA, inB, inA && !inB} {
 		cells[i] += indicator(x)
 	}
+}
+
+// nameOfTwo is what A's rows call a system that B's call otherwise, or not at all.
+func (s *pairSums) nameOfTwo(a, b int) string {
+	of, then := s.names[a], s.names[b]
+	if of == "" || then == "" {
+		return of + then
+	}
+	return of + " (in B " + then + ")"
 }
 
 // diffs are what changed for each system by its pairs.
@@ -102,7 +119,7 @@ func (s *pairSums) diffs(together Number) []SystemDiff {
 		a, b, change stats.GroupSums
 		lost         float64
 	}
-	all := make([]of, len(s.names))
+	all := make([]of, len(s.names)+len(s.others))
 	for i, key := range s.sums.keys {
 		x, cells := &all[key.block], s.sums.values[i]
 		x.a.AddGroup(cells[1], cells[0])
@@ -112,8 +129,11 @@ func (s *pairSums) diffs(together Number) []SystemDiff {
 	}
 	return s.systems.diffs(together, func(at int) (a, b *stats.GroupSums, d stats.Difference) {
 		x := &all[at]
+		if at >= len(s.names) && x.a.Rows < fewestOf { // a few pairs of others
+			return &stats.GroupSums{}, &x.b, stats.Difference{}
+		}
 		return &x.a, &x.b, stats.PairedShares(x.lost, &x.change)
-	})
+	}, s.others...)
 }
 
 // areSeveral tells whether a file names several systems.
