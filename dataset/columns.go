@@ -27,13 +27,14 @@ type ColumnsError struct {
 	First  *Row     // without Values and ID
 	Rows   int      // rows that were looked at; 0: the header holds for all
 
-	id       string          // column of the id; then Fields is empty
-	named    []string        // column that each of Fields was looked for in
-	optional []string        // fields that First lacks as well, and that rows may lack
-	task     string          // the taxonomy's name
-	option   string          // Options.MapOption
-	header   string          // of a sheet: where its columns are named
-	taken    map[string]bool // columns that hold other fields
+	id       string            // column of the id; then Fields is empty
+	named    []string          // column that each of Fields was looked for in
+	optional []string          // fields that First lacks as well, and that rows may lack
+	task     string            // the taxonomy's name
+	option   string            // Options.MapOption
+	header   string            // of a sheet: where its columns are named
+	taken    map[string]bool   // columns that hold other fields
+	meaning  map[string]string // of the fields
 }
 
 func (e *ColumnsError) Error() string {
@@ -50,7 +51,7 @@ func (e *ColumnsError) Error() string {
 	} else if e.Rows > 1 {
 		where = fmt.Sprintf(" in the first %d rows", e.Rows)
 	}
-	var quoted, options []string
+	var quoted, options, unknown []string
 	for i, field := range e.Fields {
 		own := ""
 		if _, there := e.First.Get(field); there {
@@ -59,6 +60,9 @@ func (e *ColumnsError) Error() string {
 		free := slices.DeleteFunc(e.First.Columns(), func(c string) bool { return e.taken[c] })
 		usual, _ := findColumn(field, free, nil)
 		meant := cmp.Or(meantColumn(e.named[i], free), own, usual, "COLUMN")
+		if meaning := e.meaning[field]; meant == "COLUMN" && meaning != "" {
+			unknown = append(unknown, fmt.Sprintf("%s (%s)", field, meaning))
+		}
 		quoted = append(quoted, strconv.Quote(e.named[i]))
 		options = append(options, words.Quote(field+"="+meant))
 	}
@@ -70,6 +74,9 @@ func (e *ColumnsError) Error() string {
 		e.First.columnList(), hold, e.option, strings.Join(options, next))
 	for _, field := range e.optional {
 		text += fmt.Sprintf(" (and, where there is one, %s%s=COLUMN)", strings.TrimLeft(next, " "), field)
+	}
+	if len(unknown) > 0 {
+		text += "; no row is judged without " + strings.Join(unknown, " and ")
 	}
 	if _, judged := e.First.Get(ColumnVerdicts); judged {
 		text += "; of pairs that erreval compare judged, erreval rank and report tell"
@@ -195,7 +202,10 @@ func (r *Reader) guessColumns(rec record) error {
 	if len(e.Fields) == 0 {
 		return nil
 	}
-	e.task, e.option = r.opt.Taxonomy.Name, r.opt.mapOption()
+	e.task, e.option, e.meaning = r.opt.Taxonomy.Name, r.opt.mapOption(), map[string]string{}
+	for _, f := range r.opt.Taxonomy.Fields[1:] { // beside the judged text
+		e.meaning[f.Name] = f.Definition
+	}
 	for _, field := range r.fields {
 		_, found := e.First.Find(r.column[field])
 		switch {

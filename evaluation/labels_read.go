@@ -92,11 +92,12 @@ type goldTexts struct {
 	line   int
 	sum    [sha256.Size]byte
 	labels []bool
+	system dataset.SystemName
 }
 
 // GoldForm is what a file of gold labels looks like.
 const GoldForm = "a row's labels stand in one column (--gold-labels COLUMN), their names joined by \"; \"; of " +
-	"several people, --where COLUMN=VALUE chooses one"
+	"several people, name one's column, or choose one's rows with --where COLUMN=VALUE"
 
 func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	row, err := g.readRow(r, o)
@@ -106,7 +107,7 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	}
 	g.index.Add(r, len(g.rows))
 	g.rows = append(g.rows, *row)
-	id, texts := r.GivenID(), goldTexts{r.Line, r.TextSum(), row.labels}
+	id, texts := r.GivenID(), goldTexts{r.Line, r.TextSum(), row.labels, r.SystemName()}
 	if id == "" {
 		return nil
 	}
@@ -115,8 +116,11 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	case !again:
 		g.ids[id] = texts
 	case first.sum == texts.sum && !slices.Equal(first.labels, texts.labels):
-		return fmt.Errorf("the id %q and the texts are those of line %d, where other labels stand: %s", id, first.line,
-			GoldForm)
+		form := GoldForm
+		if system := r.SystemName(); system.IsOther(first.system) {
+			form = "of several systems, --id COLUMN," + system.Column() + " tells rows of one id apart"
+		}
+		return fmt.Errorf("the id %q and the texts are those of line %d, where other labels stand: %s", id, first.line, form)
 	default:
 		g.counts.Duplicate++
 	}

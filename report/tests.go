@@ -268,8 +268,8 @@ func (t *Tally) pairBest() {
 // to be compared by these: of one that lacks rows for some inputs, all rows together would not tell the truth.
 const pairedFrom = 0.5
 
-// mostlyPaired is the share of the rows for inputs of both systems from which on those with a partner have to be as sure
-// of a difference as the means.
+// mostlyPaired is the share of the rows for inputs of both systems from which on those with a partner have to be as
+// sure of a difference as the means.
 const mostlyPaired = 2.0 / 3
 
 // testIn compares two systems in a column, by pairs of rows where whole (see partners), else by the means of inputs,

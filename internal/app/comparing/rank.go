@@ -206,6 +206,10 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		return err
 	}
 	if len(k.Columns.Verdicts) > 0 {
+		if who := run.RaterIn(row.Columns()); who != "" && c.rows == 1 {
+			k.Process.Note([]string{fmt.Sprintf("each row counts by itself, whoever says it (column %s); a majority counts of "+
+				"verdicts in a column each", who)})
+		}
 		value, reason, err := k.majority(row, p)
 		if err == nil {
 			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, value, reason)

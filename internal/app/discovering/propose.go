@@ -26,6 +26,7 @@ type Propose struct {
 	Output    string   // the taxonomy's file; "" prints it
 	Labelled  string   // file of labelled rows, or ""
 	model     string   // that found labels of the rows
+	untagged  int      // rows without any
 	Overwrite bool
 	Options   discover.ProposeOptions
 }
@@ -130,6 +131,10 @@ func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error 
 		whose = fmt.Sprintf("; besides issues they have the labels of %s: let people check them before they measure a model",
 			words.Printable(p.model))
 	}
+	if p.untagged > 0 {
+		whose += fmt.Sprintf("; %s untagged, so that nothing tells which of the taxonomy's own types they have: discover "+
+			"issues in the file that erreval identify wrote", words.Plural(p.untagged, "row is", "rows are"))
+	}
 	p.Process.Say("%s in %s; %d left out: unassigned, or with an issue that is no type%s", words.Plural(out.Rows(),
 		"labelled row", "labelled rows"), p.Labelled, left, whose)
 	return p.Process.WarnFaults(faults)
@@ -145,6 +150,7 @@ func (p *Propose) labelsOf(row *dataset.Row, proposal *discover.Proposal) ([]str
 	if !t.IsTask() { // its types are kept, and so are the labels
 		d, err := row.Diagnosis()
 		if err != nil || d == nil || d.Status != "" {
+			p.untagged++
 			return nil, false, err
 		}
 		p.model = cmp.Or(p.model, d.Model)
