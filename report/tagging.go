@@ -55,7 +55,7 @@ func (s *Tagging) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var none []string
 	for _, l := range s.Labels {
-		if l.Rows+l.NotJudged == 0 && s.Tagged > 0 {
+		if l.Rows+l.NotJudged == 0 {
 			none = append(none, l.Label)
 			continue
 		}
@@ -68,7 +68,7 @@ func (s *Tagging) Text(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(none) > 0 {
+	if len(none) > 0 && s.Tagged > 0 {
 		fmt.Fprintln(w, inNoRow(none))
 	}
 	for _, text := range s.Weak {
