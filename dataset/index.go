@@ -23,10 +23,11 @@ type indexed struct {
 	any    bool // Row.AnyText
 }
 
-// equalRows are those that share id and text.
+// equalRows are those that share id and text, and which system they name; "" is any.
 type equalRows struct {
-	id   string
-	text [sha256.Size]byte
+	id     string
+	text   [sha256.Size]byte
+	system string
 }
 
 // NewIndex starts without rows.
@@ -47,10 +48,16 @@ func (x *Index) Add(row *Row, n int) {
 	if !first.shared {
 		first.shared = true
 		x.rows[id] = first
-		x.equal[equalRows{id, first.text}] = rowNumbers{}.with(first.n)
+		x.addEqual(id, first.text, first.system, first.n)
 	}
-	key := equalRows{id, text}
-	x.equal[key] = x.equal[key].with(n)
+	x.addEqual(id, text, row.SystemName(), n)
+}
+
+func (x *Index) addEqual(id string, text [sha256.Size]byte, system SystemName, n int) {
+	for _, name := range slices.Compact([]string{"", system.name}) {
+		key := equalRows{id, text, name}
+		x.equal[key] = x.equal[key].with(n)
+	}
 }
 
 // rowNumbers are those of rows that share id and text.
@@ -109,7 +116,10 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	}
 	text := row.foldedSum()
 	if first.shared {
-		key := equalRows{id, text}
+		key := equalRows{id, text, row.SystemName().name}
+		if _, named := m.in.equal[key]; !named {
+			key.system = ""
+		}
 		rows, i := m.in.equal[key], m.found[key]
 		if i >= len(rows.list)+rows.left {
 			return -1, false, false

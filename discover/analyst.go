@@ -217,7 +217,8 @@ func isNone(sentence string) bool {
 	switch issues.Fold(sentence) {
 	case "none", "no", "no issue", "no issues", "n a", "null", "there is no issue", "no issue found", "no issues found",
 		"no error", "no errors", "no errors found", "nothing", "nothing wrong", "ok", "okay", "passed", "pass", "fine",
-		"good", "lgtm", "all good", "looks good", "correct", "nan", "all assertions passed":
+		"good", "lgtm", "all good", "looks good", "correct", "nan", "all assertions passed", "no problem",
+		"no problems", "no comment", "no comments", "nice", "great", "perfect", "very good", "well done", "nothing to add":
 		return true
 	}
 	return false

@@ -84,7 +84,7 @@ type goldSet struct {
 	counts GoldCounts
 	faults []error // the rejected lines
 	filter dataset.Filter
-	ids    map[string]goldTexts // of the first row of each given id
+	ids    map[string]goldTexts // of the first row of each given id and system
 }
 
 // goldTexts identify the texts of a row in a line, and are its labels.
@@ -92,7 +92,6 @@ type goldTexts struct {
 	line   int
 	sum    [sha256.Size]byte
 	labels []bool
-	system dataset.SystemName
 }
 
 // GoldForm is what a file of gold labels looks like.
@@ -107,20 +106,18 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	}
 	g.index.Add(r, len(g.rows))
 	g.rows = append(g.rows, *row)
-	id, texts := r.GivenID(), goldTexts{r.Line, r.TextSum(), row.labels, r.SystemName()}
+	id, texts := r.GivenID(), goldTexts{r.Line, r.TextSum(), row.labels}
 	if id == "" {
 		return nil
 	}
-	first, again := g.ids[id]
+	of := id + "\x00" + r.SystemName().String() // two may have written the same
+	first, again := g.ids[of]
 	switch {
 	case !again:
-		g.ids[id] = texts
+		g.ids[of] = texts
 	case first.sum == texts.sum && !slices.Equal(first.labels, texts.labels):
-		form := GoldForm
-		if system := r.SystemName(); system.IsOther(first.system) {
-			form = "of several systems, --id COLUMN," + system.Column() + " tells rows of one id apart"
-		}
-		return fmt.Errorf("the id %q and the texts are those of line %d, where other labels stand: %s", id, first.line, form)
+		return fmt.Errorf("the id %q and the texts are those of line %d, where other labels stand: %s", id, first.line,
+			GoldForm)
 	default:
 		g.counts.Duplicate++
 	}

@@ -109,7 +109,10 @@ func (s *Stats) growth() growth {
 		l := LabelDiff{Label: column.name, NotJudged: b.Tagged - int(b.cells[c].sums.Rows), A: a.cells[c].Share,
 			B: b.cells[c].Share, Difference: Undefined, P: Undefined, PHolm: Undefined}
 		inA, inB := a.cells[c].sums.Rows > 0, b.cells[c].sums.Rows > 0
-		if l.judgedOnce = inA != inB; inA && inB && l.A.Rows+l.B.Rows == 0 {
+		if l.judgedOnce = inA != inB; l.judgedOnce {
+			l.NotJudged = max(l.NotJudged, a.Tagged-int(a.cells[c].sums.Rows))
+		}
+		if inA && inB && l.A.Rows+l.B.Rows == 0 {
 			l.Difference, l.P, l.PHolm = 0, 1, 1
 		}
 		for _, d := range s.Differences {

@@ -173,7 +173,7 @@ func TestGrownOfNewInputs(t *testing.T) {
 		}
 		s := statsOfFiles(t, StatsOptions{By: ByFile, Group: "passage"}, files[:]...)
 		got := s.CheckGates([]gate.Gate{{Text: "grown>0", Subject: Grown, Op: ">"}}, "No Error")[0]
-		said := strings.Contains(printed(t, s), "many rows have no partner: limits on growth take all of them besides ")
+		said := strings.Contains(printed(t, s), "many rows have no partner: limits on growth take the surer of two tests")
 		if !s.Differences[0].Paired || got.Missed != worse || !said {
 			t.Errorf("%+v, paired %v, said %v", got, s.Differences[0].Paired, said)
 		}

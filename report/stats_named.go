@@ -275,8 +275,9 @@ func (s *Stats) besidePairs() []string {
 		return nil
 	}
 	d, _ := s.unpaired(s.Differences[0].column)
-	return []string{fmt.Sprintf("many rows have no partner: limits on growth take all of them besides pairs: without "+
-		"error %s points (p %s)", (100 * d.Value).Text("%+.1f"), ofTwo(d.P).Text(InP))}
+	return []string{fmt.Sprintf("many rows have no partner: limits on growth take the surer of two tests, of pairs "+
+		"and of all rows, and double its p: by all rows without error %s points (p %s)",
+		(100 * d.Value).Text("%+.1f"), ofTwo(d.P).Text(InP))}
 }
 
 // namedText says that the systems which two files name count together, and what is known of each.
@@ -297,7 +298,7 @@ func (s *Stats) namedText() []string {
 	if isWeighed && len(first) > 0 && (!first[0].Paired || s.leavesMany(&first[0])) {
 		d, p, too := &s.Within[0], s.Within[0].P, ""
 		if first[0].Paired {
-			p, too = ofTwo(p), " besides pairs"
+			p, too = ofTwo(p), " besides pairs (of the surer of the two, p is doubled)"
 		}
 		text += fmt.Sprintf("; with the same weight in both files, as limits on growth take them%s, without error %s points "+
 			"(p %s)", too, (100 * d.Value).Text("%+.1f"), p.Text(InP))

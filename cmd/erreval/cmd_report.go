@@ -235,7 +235,10 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 		rows.Joined = joined
 		return rows, err
 	}
-	if v.catalog, err = reporting.Complete(ctx.Context, so); err != nil {
+	if v.catalog, err = reporting.Complete(ctx.Context, so); err == nil && joined != nil {
+		err = joined.Check(e.Process)
+	}
+	if err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
 	return v, nil
@@ -253,8 +256,8 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Opti
 	if err != nil {
 		return nil, err
 	}
-	rows := run.Rows{Files: files, Taxonomy: run.WithoutFields(cmp.Or(t, &taxonomy.Taxonomy{}))}
-	rows.ID = o.ID
+	rows := run.Rows{Files: files, Taxonomy: cmp.Or(t, &taxonomy.Taxonomy{})}
+	rows.ID, rows.Columns = o.ID, o.Columns
 	var human []evaluation.HumanScores
 	for _, dimension := range slices.Sorted(maps.Keys(so.Human)) {
 		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: strings.Split(so.Human[dimension], ",")})
@@ -264,11 +267,9 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Opti
 		return nil, exit.Usagef("--human-file %s has people's scores, or their verdicts on pairs: name with --human one "+
 			"of both", file)
 	case len(so.Verdicts) > 0:
+		rows.Taxonomy = run.WithoutFields(rows.Taxonomy)
 		joined, so.Verdicts, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, rows, file, so.Verdicts)
 		return joined, err
-	}
-	if t != nil {
-		rows.Taxonomy.Dimensions = t.Dimensions
 	}
 	if joined, human, err = readHumanScores(ctx.Context, e, rows, file, human); err == nil && len(human) == 0 {
 		return nil, exit.Usagef("--human-file %s: name its columns with --human", file)

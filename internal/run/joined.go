@@ -282,7 +282,7 @@ func (j *Joined) checkID(id string, other int) error {
 	case other > 0:
 		form := cmp.Or(j.form, "write what several people say of a row into several columns, or who says it "+
 			"into one called rater")
-		if who := RaterIn(j.all); who != "" {
+		if who := RaterIn(j.all); who != "" && j.form == "" {
 			form = "with --human DIMENSION=COLUMN rows are read as those of raters, as the column " + who + " says"
 		}
 		return fmt.Errorf("the id %q is that of %s:%d too: leave one of them out, or name columns that tell the rows apart "+

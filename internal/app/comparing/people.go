@@ -1,6 +1,7 @@
 package comparing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,6 +117,9 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 			pairs = append(pairs, *p)
 			return nil
 		}
+		if p.Item == row.ID { // of an item of its own
+			p.Item = cmp.Or(row.GivenID(), likelyID(row, who), row.ID)
+		}
 		raw, _ := row.Get(who)
 		nth, _ := row.Get(turn)
 		pairs, err = apart.add(pairs, p, string(nth), dataset.PlainText(raw), row.Line)
@@ -125,10 +129,22 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 		for i := range pairs {
 			pairs[i].People = append(pairs[i].People, make([]string, n-len(pairs[i].People))...)
 		}
-		k.Process.Note([]string{fmt.Sprintf("%s: read as one rater a row: %s, %s", file,
-			words.Plural(n, "rater", "raters"), words.Plural(len(pairs), "pair", "pairs"))})
+		note := fmt.Sprintf("%s: read as one rater a row: %s, %s", file, words.Plural(n, "rater", "raters"),
+			words.Plural(len(pairs), "pair", "pairs"))
+		if n > 1 && len(pairs) == len(apart.lines) {
+			note += ", none of them of two raters: is what the texts of a pair were written for in another column? " +
+				"--item COLUMN names it"
+		}
+		k.Process.Note([]string{note})
 	}
 	return pairs, faults, errors.Join(err, k.unread.check(k.Process))
+}
+
+// likelyID is what a column says that looks like an id, which is not the rater's; "" is none.
+func likelyID(row *dataset.Row, rater string) string {
+	column := dataset.LikelyID(slices.DeleteFunc(row.Columns(), func(c string) bool { return c == rater }))
+	raw, _ := row.Get(column)
+	return dataset.PlainText(raw)
 }
 
 // raters are those of a file with a row for each of them.

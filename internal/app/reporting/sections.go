@@ -79,6 +79,10 @@ func Compute(ctx context.Context, o Options) (all []view.Section, notes []string
 		m.notes = append(m.notes, fmt.Sprintf("people's scores of %s: no run with scores has %s", dimension,
 			m.unused[dimension]))
 	}
+	if len(o.Verdicts) > 0 && !slices.ContainsFunc(holds, func(h content) bool { return h.verdicts }) {
+		m.notes = append(m.notes, fmt.Sprintf("people's verdicts in %s: no run has verdicts on pairs; people's labels of "+
+			"rows are read from their column labels, and scores are named as DIMENSION=COLUMN", strings.Join(o.Verdicts, ", ")))
+	}
 	for _, dir := range o.Workspaces {
 		m.refinement(dir)
 	}
