@@ -68,10 +68,7 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	if err = errors.Join(err, o.Validate()); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if len(bound.Without) > 0 && !s.Process.Quiet {
-		fmt.Fprintf(s.Process.Err, "no rules for %s: a language model can write them, with --judge\n",
-			strings.Join(bound.Without, ", "))
-	}
+	s.sayWithout("rules", bound.Without)
 	rec := rulesRecord{By: "rules", Weights: bound.Weights(o.Mix), Rules: o.Rules}
 	return plant(ctx, s, o, rec, bound.Read, func(rows []simulate.Row, sum *simulate.Summary, write writeRow) error {
 		return simulate.Generate(rows, o, func(ex simulate.Example) error {
@@ -82,6 +79,14 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	})
 }
 
+// sayWithout names the types that get no example.
+func (s *Simulate) sayWithout(what string, types []string) {
+	if len(types) > 0 && !s.Process.Quiet {
+		fmt.Fprintf(s.Process.Err, "no %s for %s: a language model can write them, with --judge\n", what,
+			strings.Join(types, ", "))
+	}
+}
+
 // byEdits is ByRules for a taxonomy that names edits.
 func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptions) (err error) {
 	t := s.Rows.Taxonomy
@@ -89,6 +94,13 @@ func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptio
 	if err = errors.Join(err, o.ValidateFor(t)); err != nil {
 		return exit.With(exit.Usage, err)
 	}
+	var without []string
+	for _, y := range t.Types {
+		if y.Simulate == nil && !y.NoError {
+			without = append(without, y.Name)
+		}
+	}
+	s.sayWithout("edits", without)
 	read := func(r *dataset.Row) (*dataset.Row, bool, error) {
 		right, err := simulate.IsRight(r, t)
 		return r, right, err
