@@ -138,6 +138,11 @@ func (t *Tagged) warnings() []FileWarning {
 
 func (t *Tagged) unfit(what, found string) error {
 	name, _, _ := strings.Cut(found, "@")
+	if name == t.Taxonomy.Name {
+		return Unfit(fmt.Errorf("%s was tagged with the taxonomy %s, not %s: versions with another number before the point "+
+			"have other types, and are not looked at together; for types that were added alone, count up behind the point",
+			what, found, t.Taxonomy.ID()))
+	}
 	if !slices.Contains(taxonomy.Builtins(), name) {
 		name = "FILE"
 	}

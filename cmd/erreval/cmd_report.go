@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/evaluation"
-	"github.com/erreval/erreval/internal/app/comparing"
 	"github.com/erreval/erreval/internal/app/reporting"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
@@ -73,7 +69,7 @@ func viewFlags() []cli.Flag {
 		&cli.StringFlag{Name: "by", Usage: "`COLUMN` that tells systems apart, or file (default: system, else one called " +
 			"model, generator or the like)"},
 		&cli.StringSliceFlag{Name: "human", Usage: "columns with people's scores, `DIMENSION=COLUMN[,COLUMN]`, or with their " +
-			"verdicts on pairs, COLUMN[,COLUMN]; may be repeated"},
+			"verdicts on pairs, COLUMN[,COLUMN]; of --human-file, labels=COLUMN too; may be repeated"},
 		humanFileFlag("id"),
 		&cli.StringFlag{Name: "title", Usage: "`TITLE` of the page (default: the names of the files)"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the sample and of resampling"}}
@@ -244,42 +240,6 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	return v, nil
 }
 
-// readHumanFile reads what people say in the file that --human-file names; nil without one. Columns that rows get of a
-// file with a row for each person take the place of those asked for.
-func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *reporting.Options,
-	t *taxonomy.Taxonomy) (joined *run.Joined, err error) {
-	file := ctx.String("human-file")
-	if file == "" {
-		return nil, nil
-	}
-	files, err := run.FileOptions{}.Open()
-	if err != nil {
-		return nil, err
-	}
-	rows := run.Rows{Files: files, Taxonomy: cmp.Or(t, &taxonomy.Taxonomy{})}
-	rows.ID, rows.Columns = o.ID, o.Columns
-	var human []evaluation.HumanScores
-	for _, dimension := range slices.Sorted(maps.Keys(so.Human)) {
-		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: strings.Split(so.Human[dimension], ",")})
-	}
-	switch {
-	case len(so.Verdicts) > 0 && len(human) > 0:
-		return nil, exit.Usagef("--human-file %s has people's scores, or their verdicts on pairs: name with --human one "+
-			"of both", file)
-	case len(so.Verdicts) > 0:
-		rows.Taxonomy = run.WithoutFields(rows.Taxonomy)
-		joined, so.Verdicts, err = comparing.ReadPeoplesFile(ctx.Context, e.Process, rows, file, so.Verdicts)
-		return joined, err
-	}
-	if joined, human, err = readHumanScores(ctx.Context, e, rows, file, human); err == nil && len(human) == 0 {
-		return nil, exit.Usagef("--human-file %s: name its columns with --human", file)
-	}
-	for _, h := range human {
-		so.Human[h.Dimension] = strings.Join(h.Columns, ",")
-	}
-	return joined, err
-}
-
 // checkRows refuses files without rows, and says where nothing was looked for in the rows.
 func checkRows(e *env, paths []string, c *view.Catalog) error {
 	if c.Rows == 0 {
@@ -319,38 +279,6 @@ func openViewedRows(path string, o *view.Options, given, used *taxonomy.Taxonomy
 	rows := run.Rows{Files: files, Taxonomy: t}
 	rows.Columns, rows.ID = o.Columns, o.ID
 	return rows, err
-}
-
-// readHuman reads which columns hold what people say.
-func readHuman(columns []string, t *taxonomy.Taxonomy, o *reporting.Options) error {
-	o.Human = map[string]string{}
-	for _, text := range columns {
-		dimension, list, ofScores := strings.Cut(text, "=")
-		if !ofScores {
-			for name := range strings.SplitSeq(text, ",") {
-				o.Verdicts = append(o.Verdicts, strings.TrimSpace(name))
-			}
-			continue
-		}
-		var keys []string
-		if t != nil {
-			for _, d := range t.Dimensions {
-				keys = append(keys, d.Key)
-			}
-		}
-		if !slices.Contains(keys, dimension) || list == "" {
-			return exit.Usagef("--human %q: write DIMENSION=COLUMN[,COLUMN] for scores, with one of the dimensions %s, or "+
-				"COLUMN[,COLUMN] for verdicts on pairs", text, strings.Join(keys, ", "))
-		}
-		if o.Human[dimension] != "" {
-			list = o.Human[dimension] + "," + list
-		}
-		o.Human[dimension] = list
-	}
-	if slices.Contains(o.Verdicts, "") {
-		return exit.Usagef("--human: a name of a column is empty")
-	}
-	return nil
 }
 
 // writeFigures writes the report as Markdown or JSON.

@@ -27,6 +27,7 @@ type Options struct {
 	Open       func(path string) (run.Rows, error) // says how a file is read, with its taxonomy
 	Human      map[string]string                   // dimension to columns with people's scores, joined by commas
 	Verdicts   []string                            // columns with people's verdicts on pairs
+	Labels     string                              // column of the joined file that rows get as their labels; "" is none
 	System     string                              // column that tells systems apart, where one was named
 	Workspaces []string                            // folders of "erreval refine"
 	Seed       uint64                              // of resamples
@@ -65,7 +66,7 @@ func Compute(ctx context.Context, o Options) (all []view.Section, notes []string
 		}
 	}
 	for i, r := range o.Runs {
-		if holds[i].gold && holds[i].diagnoses {
+		if (holds[i].gold || o.Labels != "") && holds[i].diagnoses {
 			m.try(ctx, r, "labels against gold labels", m.once(m.labels))
 		}
 		if holds[i].scores {
@@ -80,8 +81,8 @@ func Compute(ctx context.Context, o Options) (all []view.Section, notes []string
 			m.unused[dimension]))
 	}
 	if len(o.Verdicts) > 0 && !slices.ContainsFunc(holds, func(h content) bool { return h.verdicts }) {
-		m.notes = append(m.notes, fmt.Sprintf("people's verdicts in %s: no run has verdicts on pairs; people's labels of "+
-			"rows are read from their column labels, and scores are named as DIMENSION=COLUMN", strings.Join(o.Verdicts, ", ")))
+		m.notes = append(m.notes, fmt.Sprintf("people's verdicts in %s: no run has verdicts on pairs; people's labels "+
+			"are named as labels=COLUMN, and scores as DIMENSION=COLUMN", strings.Join(o.Verdicts, ", ")))
 	}
 	for _, dir := range o.Workspaces {
 		m.refinement(dir)
