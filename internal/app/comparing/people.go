@@ -83,10 +83,9 @@ func (k *Rank) parse(text string, row *dataset.Row, p *audit.Pair) (string, erro
 	case [2]string{}:
 		value, err := verdicts.Parse(text, p.SystemA, p.SystemB)
 		isNamed := text == p.SystemA || text == p.SystemB
-		if k.Rows.Joined != nil && k.Process != nil && !isNamed && (value == verdicts.A || value == verdicts.B) {
-			k.Process.Note([]string{fmt.Sprintf("%s: A and B are taken as each pair has them, in its system_a and system_b; "+
-				"whoever saw them otherwise needs these columns in that file, or systems' names as verdicts",
-				k.Rows.Joined.File)})
+		if k.Rows.Joined != nil && !isNamed && (value == verdicts.A || value == verdicts.B) {
+			k.note(fmt.Sprintf("%s: A and B are taken as each pair has them, in its system_a and system_b; whoever saw them "+
+				"otherwise needs these columns in that file, or systems' names as verdicts", k.Rows.Joined.File))
 		}
 		return value, err
 	case [2]string{p.SystemA, p.SystemB}:
@@ -106,7 +105,7 @@ type errOtherPair struct{ error }
 // no rows. Rows of several people, each with one's verdict, are put together.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
 	k.readColumns(file)
-	apart := raters{places: map[[4]string]int{}, lines: map[[5]string]int{}}
+	apart := raters{names: map[string]bool{}, places: map[[4]string]int{}, lines: map[[5]string]int{}}
 	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
 		p, err := k.peoplePair(row, name)
 		if err != nil {
@@ -127,7 +126,7 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 	})
 	if n := len(apart.names); n > 0 {
 		for i := range pairs {
-			pairs[i].People = append(pairs[i].People, make([]string, n-len(pairs[i].People))...)
+			pairs[i].People = append(pairs[i].People, make([]string, apart.most-len(pairs[i].People))...)
 		}
 		note := fmt.Sprintf("%s: read as one rater a row: %s, %s", file, words.Plural(n, "rater", "raters"),
 			words.Plural(len(pairs), "pair", "pairs"))
@@ -135,7 +134,7 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 			note += ", none of them of two raters: is what the texts of a pair were written for in another column? " +
 				"--item COLUMN names it"
 		}
-		k.Process.Note([]string{note})
+		k.note(note)
 	}
 	return pairs, faults, errors.Join(err, k.unread.check(k.Process))
 }
@@ -149,7 +148,8 @@ func likelyID(row *dataset.Row, rater string) string {
 
 // raters are those of a file with a row for each of them.
 type raters struct {
-	names  []string
+	names  map[string]bool
+	most   int               // verdicts of a pair
 	places map[[4]string]int // of pairs, by item, turn and systems
 	lines  map[[5]string]int // of rows, by these and the rater
 }
@@ -162,10 +162,7 @@ func (r *raters) add(pairs []people.Pair, p *people.Pair, nth, who string, line 
 		return pairs, fmt.Errorf("%s judged this pair of %q in line %d already: leave one of the two out",
 			words.Printable(who), p.Item, before)
 	}
-	r.lines[row] = line
-	if !slices.Contains(r.names, who) {
-		r.names = append(r.names, who)
-	}
+	r.lines[row], r.names[who] = line, true
 	at, there := r.places[key]
 	if !there {
 		at = len(pairs)
@@ -176,11 +173,8 @@ func (r *raters) add(pairs []people.Pair, p *people.Pair, nth, who string, line 
 	if of.SystemA != p.SystemA {
 		value = verdicts.Swapped(value)
 	}
-	place := slices.Index(r.names, who)
-	for len(of.People) <= place {
-		of.People = append(of.People, "")
-	}
-	of.People[place] = value
+	of.People = append(of.People, value)
+	r.most = max(r.most, len(of.People))
 	return pairs, nil
 }
 

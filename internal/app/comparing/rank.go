@@ -207,8 +207,8 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 	}
 	if len(k.Columns.Verdicts) > 0 {
 		if who := run.RaterIn(row.Columns()); who != "" && c.rows == 1 {
-			k.Process.Note([]string{fmt.Sprintf("each row counts by itself, whoever says it (column %s); a majority counts of "+
-				"verdicts in a column each", who)})
+			k.note(fmt.Sprintf("each row counts by itself, whoever says it (column %s); a majority counts of verdicts in a "+
+				"column each", who))
 		}
 		value, reason, err := k.majority(row, p)
 		if err == nil {
@@ -290,8 +290,13 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 }
 
 func (k *Rank) noteNameless(column, name string) {
+	k.note(fmt.Sprintf("no column %q names systems: the system there is called %s", column, name))
+}
+
+// note says something once.
+func (k *Rank) note(text string) {
 	if k.Process != nil {
-		k.Process.Note([]string{fmt.Sprintf("no column %q names systems: the system there is called %s", column, name)})
+		k.Process.Note([]string{text})
 	}
 }
 
@@ -323,10 +328,9 @@ func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 		p.Item = dataset.PlainText(raw)
 		return nil
 	}
-	if p.Item = row.ID; k.Process != nil {
-		k.Process.Note([]string{fmt.Sprintf("no column %q: each pair counts as an item of its own; --item COLUMN names what "+
-			"texts were written for, since pairs of one item stand and fall together", verdicts.Item)})
-	}
+	p.Item = row.ID
+	k.note(fmt.Sprintf("no column %q: each pair counts as an item of its own; --item COLUMN names what texts were "+
+		"written for, since pairs of one item stand and fall together", verdicts.Item))
 	return nil
 }
 
