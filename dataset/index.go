@@ -56,14 +56,19 @@ func (x *Index) Add(row *Row, n int) {
 func (x *Index) addEqual(id string, text [sha256.Size]byte, system SystemName, n int) {
 	for _, name := range slices.Compact([]string{"", system.name}) {
 		key := equalRows{id, text, name}
-		x.equal[key] = x.equal[key].with(n)
+		all, there := x.equal[key]
+		if !there {
+			all.system = system
+		}
+		x.equal[key] = all.with(n)
 	}
 }
 
 // rowNumbers are those of rows that share id and text.
 type rowNumbers struct {
-	list []int
-	left int // how many more are negative
+	list   []int
+	left   int        // how many more are negative
+	system SystemName // of the first
 }
 
 func (all rowNumbers) with(n int) rowNumbers {
@@ -121,7 +126,7 @@ func (m *Match) Find(row *Row) (n int, same, ok bool) {
 			key.system = ""
 		}
 		rows, i := m.in.equal[key], m.found[key]
-		if i >= len(rows.list)+rows.left {
+		if i >= len(rows.list)+rows.left || rows.system.IsOther(row.SystemName()) {
 			return -1, false, false
 		}
 		m.found[key]++

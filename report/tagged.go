@@ -147,7 +147,8 @@ func (t *Tagged) unfit(what, found string) error {
 		name = "FILE"
 	}
 	return Unfit(fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: "+
-		"choose it with --taxonomy %s", what, found, t.Taxonomy.ID(), name))
+		"choose it with --taxonomy %s; one that only adds types to another is compared with it where it has its name, and a "+
+		"version that differs behind the point", what, found, t.Taxonomy.ID(), name))
 }
 
 // findForeign gives an ErrUnfit if a line is no row, or columns are missing, because the file belongs to another

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,11 +46,17 @@ func FormatMix(mix map[string]float64) string {
 	return strings.Join(parts, " ")
 }
 
-// IsRight tells whether a row has no labels, or no errors among them. Labels that t does not have are an error.
+// IsRight tells whether a row has no labels, or no errors among them; where nobody labelled it, whether a model found
+// none. Labels that t does not have are an error.
 func IsRight(r *dataset.Row, t *taxonomy.Taxonomy) (bool, error) {
 	raw, ok := r.Get(dataset.ColumnLabels)
 	if !ok || string(raw) == "null" || string(raw) == `""` || string(raw) == "[]" {
-		return true, nil
+		d, err := r.Diagnosis()
+		if err != nil || d == nil {
+			return err == nil, err
+		}
+		isNone := func(label string) bool { return label == "No Error" || label == t.NoError() }
+		return d.Status == "" && !slices.ContainsFunc(d.Labels, func(l string) bool { return !isNone(l) }), nil
 	}
 	labels, err := r.Labels(t)
 	if err != nil {

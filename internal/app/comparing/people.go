@@ -218,7 +218,10 @@ func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, 
 // personsVerdict is what a person says in a column; where it is empty, why.
 func (k *Rank) personsVerdict(row *dataset.Row, column string, p *audit.Pair) (value, reason string, err error) {
 	raw, ok := row.Get(column)
-	if !ok {
+	switch {
+	case !ok && k.Rows.Joined != nil: // fewer people judged the pair than others
+		return "", verdicts.NoVerdict, nil
+	case !ok:
 		return "", "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
 	}
 	file, line := row.Source, row.Line
