@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -77,6 +78,12 @@ func (e *ColumnsError) Error() string {
 	}
 	if len(unknown) > 0 {
 		text += "; no row is judged without " + strings.Join(unknown, " and ")
+	}
+	for _, name := range e.First.Columns() {
+		if raw, _ := e.First.Get(name); bytes.HasPrefix(raw, []byte("[{")) && !bytes.Contains(raw, []byte(`"role"`)) {
+			text += fmt.Sprintf("; if rows are the items of the list %q, give a file of that list alone, as jq makes it: jq "+
+				"'.[%[1]q]' %s", name, words.Quote(e.First.Source))
+		}
 	}
 	if _, judged := e.First.Get(ColumnVerdicts); judged {
 		text += "; of pairs that erreval compare judged, erreval rank and report tell"
@@ -181,8 +188,8 @@ func (r *Reader) guessColumns(rec record) error {
 	e := &ColumnsError{First: r.rowWithoutValues(rec), header: rec.header, taken: map[string]bool{}}
 	for _, field := range slices.Sorted(maps.Keys(r.opt.Map)) {
 		column := r.opt.Map[field]
-		// a conversation has several
-		if response, input := isChatField(r.chatAs(field)); e.taken[column] && !response && !input {
+		raw, _ := e.First.Find(column)
+		if e.taken[column] && !bytes.Contains(raw, []byte("role")) { // a conversation has several
 			r.said = append(r.said, fmt.Sprintf("%q is the %s and another field too", column, field))
 		}
 		e.taken[column] = true

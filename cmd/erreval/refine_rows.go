@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,14 +48,25 @@ func refineRowsCommand(e *env) *cli.Command {
 				}
 				return out.Write(row)
 			}
-			err = errors.Join(w.EachTraining(func(_ string, row *dataset.Row) error { return write(row) }), w.EachRandom(write))
+			chosen := 0
+			err = errors.Join(w.EachTraining(func(file string, row *dataset.Row) error {
+				if strings.HasPrefix(filepath.Base(file), "B") { // as batches are called
+					chosen++
+				}
+				return write(row)
+			}), w.EachRandom(write))
 			if err != nil {
 				return errors.Join(err, out.Abort())
 			}
 			if err := out.Commit(); err != nil || e.Quiet {
 				return err
 			}
-			_, err = fmt.Fprintf(run.Guard(e.Err), "erreval: %s in %s\n", words.Plural(out.Rows(), "row", "rows"), path)
+			note := ""
+			if chosen > 0 {
+				note = fmt.Sprintf("; %d of them are of batches, most of which are chosen where the model is unsure: it is more "+
+					"often right than by these", chosen)
+			}
+			_, err = fmt.Fprintf(run.Guard(e.Err), "erreval: %s in %s%s\n", words.Plural(out.Rows(), "row", "rows"), path, note)
 			return err
 		},
 	}
