@@ -28,7 +28,7 @@ func (s *Stats) CheckIssues(gates []gate.Gate) []gate.Result {
 	for _, sys := range s.Systems {
 		c := gate.Counts{Unit: "searched rows", Labels: map[string]int{}}
 		if sys.WithoutIssue != nil {
-			c.Tagged = sys.Rows - sys.unsearched
+			c.Tagged, c.WithoutError = sys.Rows-sys.unsearched, sys.WithoutIssue.Rows
 		}
 		for _, i := range sys.Issues {
 			c.Labels[i.Issue] = i.Rows

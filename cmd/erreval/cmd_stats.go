@@ -104,7 +104,7 @@ func readListedLimits(given []string, t *taxonomy.Taxonomy, lists []*issues.List
 			}
 			return id, isIssue
 		})
-		if err == nil && isIssue {
+		if err == nil && (isIssue || t.IsTask() && one.Subject == gate.Any) { // any issue
 			limits = append(limits, one)
 		} else {
 			rest = append(rest, text)

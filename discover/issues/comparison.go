@@ -35,6 +35,9 @@ const byLabels = "labels"
 // alpha is the level at which a change is called one, over all issues together.
 const alpha = 1 - stats.Level
 
+// anyIssue stands in Grown and Shrunk for the rows with an issue.
+const anyIssue = "rows with any issue"
+
 // pairedFrom is the share of the smaller file's rows that the other file has too from which rows are compared in pairs.
 const pairedFrom = 0.5
 
@@ -51,6 +54,7 @@ type Diff struct {
 	SharedIDs int            `json:"shared_issues"`
 	Group     string         `json:"group,omitempty"` // see DiffOptions
 	Issues    []IssueDiff    `json:"issues"`          // the largest differences first
+	Any       IssueDiff      `json:"any_issue"`       // of the rows with any of them; its p is not corrected
 	Gates     []gate.Result  `json:"gates"`           // results of --fail-on, see CheckGates
 	faults    []error
 }
@@ -196,11 +200,15 @@ func (c *Comparison) ComputeDiff() (*Diff, error) {
 			words.Plural(d.A.Looked, "row", "rows"), d.B.File, d.B.Looked)
 	}
 	c.pair()
+	at := c.addAny()
 	if d.Paired {
 		c.comparePairs()
 	} else {
 		c.compareShares()
 	}
+	d.Any, d.Issues = d.Issues[at], d.Issues[:at]
+	d.Any.PHolm = d.Any.P
+	d.Any.setChange()
 	c.correct()
 	slices.SortStableFunc(d.Issues, func(a, b IssueDiff) int {
 		return cmp.Compare(math.Abs(float64(b.Difference.Value)), math.Abs(float64(a.Difference.Value)))
@@ -218,19 +226,37 @@ func (c *Comparison) correct() {
 	for n := range c.diff.Issues {
 		i := &c.diff.Issues[n]
 		i.PHolm = report.Number(holm[n])
-		switch {
-		case i.CountA == 0 && i.CountB > 0:
-			i.Change = New
-		case i.CountB == 0 && i.CountA > 0:
-			i.Change = Gone
-		case float64(i.PHolm) < alpha && i.Difference.Value > 0:
-			i.Change = Grown
-		case float64(i.PHolm) < alpha && i.Difference.Value < 0:
-			i.Change = Shrunk
-		default:
-			i.Change = Unchanged
+		i.setChange()
+	}
+}
+
+func (i *IssueDiff) setChange() {
+	switch {
+	case i.CountA == 0 && i.CountB > 0:
+		i.Change = New
+	case i.CountB == 0 && i.CountA > 0:
+		i.Change = Gone
+	case float64(i.PHolm) < alpha && i.Difference.Value > 0:
+		i.Change = Grown
+	case float64(i.PHolm) < alpha && i.Difference.Value < 0:
+		i.Change = Shrunk
+	default:
+		i.Change = Unchanged
+	}
+}
+
+// addAny gives rows with issues one more, at the place that it returns.
+func (c *Comparison) addAny() int {
+	at := len(c.diff.Issues)
+	c.diff.Issues = append(c.diff.Issues, IssueDiff{Name: anyIssue})
+	for _, rows := range [][]compared{c.a, c.b} {
+		for i := range rows {
+			if len(rows[i].has) > 0 {
+				rows[i].has = append(rows[i].has, at)
+			}
 		}
 	}
+	return at
 }
 
 // pair decides whether rows are compared in pairs.

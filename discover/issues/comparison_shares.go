@@ -111,6 +111,9 @@ func (d *Diff) counts() gate.Counts {
 				all.Names = append(all.Names, i.ID)
 			}
 		}
+		if len(all.Names) == 0 && (change == Grown || change == Shrunk) && d.Any.has(change) {
+			all.Names = []string{anyIssue} // a change may be spread over several
+		}
 		c.Named[change] = all
 	}
 	for _, i := range d.Issues {
@@ -143,6 +146,11 @@ func (d *Diff) Report() *report.Report {
 	r.Facts = append(r.Facts, how,
 		fmt.Sprintf("%.0f %% intervals and p-values: of %s; p-values corrected by Holm for %s", 100*stats.Level, by,
 			words.Plural(len(d.Issues), "issue", "issues")))
+	if d.Any.has(Grown) || d.Any.has(Shrunk) {
+		r.Facts = append(r.Facts, fmt.Sprintf("%s: %s in A, %s in B (%s points, p %s)", anyIssue,
+			d.Any.ShareA.Text(report.InPercent), d.Any.ShareB.Text(report.InPercent),
+			(100*d.Any.Difference.Value).Text("%+.1f"), d.Any.P.Text(report.InP)))
+	}
 	table := report.NewTable("issue", "A", "B", "points", "interval", "gained", "lost", "p", "change")
 	table.Columns[len(table.Columns)-1].Right = false
 	for i := range d.Issues {

@@ -41,7 +41,8 @@ func (j *Joined) otherText(of *joinedRow, row *dataset.Row) (other said, field i
 		if field < 0 || field >= len(row.Values) {
 			continue
 		}
-		if fold := j.foldIn(s.column); fold(row.Values[field]) != fold(s.text) {
+		fold, text := j.foldIn(s.column), row.Values[field]
+		if said := fold(s.text); fold(text) != said && fold(dataset.AsAsked(text)) != said {
 			return s, field
 		}
 	}
@@ -343,7 +344,7 @@ func (j *Joined) textIDOf(row *dataset.Row) string {
 	for i, c := range j.textID {
 		fold := j.foldIn(c.name)
 		if raw, _ := row.Get(c.name); c.field < len(row.Values) {
-			parts[i] = fold(row.Values[c.field])
+			parts[i] = fold(dataset.AsAsked(row.Values[c.field]))
 		} else if string(raw) != "null" {
 			parts[i] = fold(dataset.PlainText(raw))
 		}
