@@ -150,3 +150,46 @@ func TestNoDiff(t *testing.T) {
 		t.Error("nothing is known, and no error")
 	}
 }
+
+// TestAnyIssue: a rise that is spread over several issues, none of which surely grew, is one of the rows with any: of 40
+// pairs 8 gain one, 2 each of four issues, as of different rows of 20 against 4.
+func TestAnyIssue(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &List{}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		list.Issues = append(list.Issues, Issue{ID: id, Name: id})
+	}
+	c, err := NewComparison(list, list, DiffOptions{Taxonomy: task})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(rows int) func(int) []string {
+		return func(i int) []string {
+			if i >= rows {
+				return []string{}
+			}
+			return []string{list.Issues[i%4].ID}
+		}
+	}
+	for _, err := range []error{c.ReadA(t.Context(), "a.jsonl", rowsOf(t, 40, "r%d", of(4))),
+		c.ReadB(t.Context(), "b.jsonl", rowsOf(t, 40, "r%d", of(12)))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := c.ComputeDiff()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := d.counts().Named[Grown]; len(d.Issues) != 4 || d.Any.CountA != 4 || d.Any.CountB != 12 || d.Any.Gained != 8 ||
+		!slices.Equal(n.Names, []string{anyIssue}) || len(d.counts().Named[Shrunk].Names) != 0 {
+		t.Errorf("%+v, %+v", d.Any, n)
+	}
+	fact := "rows with any issue: 10.0 % in A, 30.0 % in B (+20.0 points, p " + d.Any.P.Text("%.3f") + ")"
+	if facts := d.Report().Facts; !slices.Contains(facts, fact) {
+		t.Error(facts)
+	}
+}

@@ -25,6 +25,7 @@ type Joined struct {
 	columns []string
 	as      map[string]string     // other names that columns have in rows
 	id      string                // column that looks like an id, where the rows of the file have none; "" is none
+	items   []string              // names of columns that say which row is meant, after those that look like ids
 	mayID   []textColumn          // columns whose texts may be the id, by their usual names
 	textID  []textColumn          // those that are; nil where another column has it, or the file has none
 	rows    map[string]*joinedRow // by id, the first of several systems
@@ -71,7 +72,7 @@ type joinedRow struct {
 // newJoined is without rows.
 func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
 	return &Joined{File: file, columns: columns, check: check, rows: map[string]*joinedRow{}, there: map[string]bool{},
-		shared: map[string]*[2]int{}}
+		shared: map[string]*[2]int{}, items: slices.Clone(itemNames)}
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
@@ -246,7 +247,7 @@ func (j *Joined) findID(first *dataset.Row) {
 	if j.noID {
 		return
 	}
-	j.id = cmp.Or(append([]string{dataset.LikelyID(columns)}, named(columns, itemNames)...)...)
+	j.id = cmp.Or(append([]string{dataset.LikelyID(columns)}, named(columns, j.items)...)...)
 }
 
 // idOf is the id that a row has, here or in the other file, or what the column that looks like one says; "" is none.

@@ -97,6 +97,7 @@ type RatingsFile struct {
 	File    string
 	Columns []string // asked for; in a file with one rating a row, dimensions
 	May     []string // those that a file with one row for all people may have besides
+	Asked   []string // columns that may say which row is meant, as plainName has them, where none looks like an id
 	// what it says of a value that is none goes on behind the column's name
 	Check func(json.RawMessage) error
 	// Value is that of one person's row; nil: as it stands
@@ -109,6 +110,7 @@ type RatingsFile struct {
 func (in Rows) ReadRatings(ctx context.Context, p *Process, f RatingsFile) (*Joined, *Ratings, error) {
 	j := newJoined(f.File, slices.Concat(f.Columns, f.May), f.Check)
 	j.setMay(f.May)
+	j.items = append(j.items, f.Asked...)
 	var ratings *Ratings
 	err := in.readJoined(ctx, p, j, func(row *dataset.Row) error {
 		all := row.Columns()

@@ -30,6 +30,7 @@ func ReadPeoplesFile(ctx context.Context, p *run.Process, in run.Rows, file stri
 	columns []string) (*run.Joined, []string, error) {
 	may := slices.Concat(shownSystems[0], shownSystems[1])
 	j, ratings, err := in.ReadRatings(ctx, p, run.RatingsFile{File: file, Columns: columns, May: may,
+		Asked: []string{"prompt", "instruction", "input", "question", "passage", "context"},
 		Check: func(json.RawMessage) error { return nil }, Value: named})
 	for _, name := range may {
 		j.Rename(name, ofPeople+name)

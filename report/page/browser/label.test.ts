@@ -39,6 +39,11 @@ test("a row is marked, found marked by the next start, changed, and its mark tak
   await page.click('form.label button[type="submit"]');
   await said(page, texts.label.saved);
   expect(marks()).toMatchObject([{ id: "a", labels: ["Vague"], notes: "Built <b>what</b>?" }]);
+  await page.check('form.label label:has-text("Grammar Error") input'); // what follows is not saved
+  await said(page, texts.label.unsaved);
+  await page.uncheck('form.label label:has-text("Grammar Error") input');
+  await page.click('form.label button[type="submit"]');
+  await said(page, texts.label.saved);
   await page.waitForSelector('table.rows tr:has(a[data-row="0"]) .mark');
   expect(await page.locator("table.rows .mark").count()).toBe(1);
   await page.click('main a[data-row="1"]');

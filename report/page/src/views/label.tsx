@@ -32,6 +32,7 @@ function Form({ n, labels, before }: { n: number; labels: Label[]; before: Marke
     };
     setChosen(chosen);
     setNotes(notes);
+    setSaid(texts.label.unsaved);
   };
   const [waiting, setWaiting] = useState(false);
   const send = async (given: string[] | null) => {
