@@ -80,7 +80,9 @@ func (e *ColumnsError) Error() string {
 		text += "; no row is judged without " + strings.Join(unknown, " and ")
 	}
 	for _, name := range e.First.Columns() {
-		if raw, _ := e.First.Get(name); bytes.HasPrefix(raw, []byte("[{")) && !bytes.Contains(raw, []byte(`"role"`)) {
+		raw, _ := e.First.Get(name)
+		item, isList := bytes.CutPrefix(raw, []byte("["))
+		if isList && bytes.HasPrefix(bytes.TrimSpace(item), []byte("{")) && !bytes.Contains(raw, []byte(`"role"`)) {
 			text += fmt.Sprintf("; if rows are the items of the list %q, give a file of that list alone, as jq makes it: jq "+
 				"'.[%[1]q]' %s", name, words.Quote(e.First.Source))
 		}

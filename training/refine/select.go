@@ -241,8 +241,8 @@ func (s *Selected) Text(w io.Writer) error {
 	if s.Items < s.asked {
 		others := "there are no others"
 		if n := s.Pool.Free - s.Items + s.Reasons[review.Control]; n > 0 {
-			others = fmt.Sprintf("the bounds in %s leave out %s (--explain ID of refine select says why)", ConfigFile,
-				words.Plural(n, "row", "rows"))
+			others = fmt.Sprintf("the bounds under select in %s, as uncertainty, leave out %s (--explain ID says why)",
+				ConfigFile, words.Plural(n, "row", "rows"))
 		}
 		out.Add("fewer", "than the %d asked for: %s", s.asked, others)
 	}

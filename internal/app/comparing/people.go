@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
@@ -79,6 +80,9 @@ func systemsIn(row *dataset.Row, prefix string) (of [2]string) {
 
 // parse reads a verdict, in which A and B are what people saw as that, else the pair's.
 func (k *Rank) parse(text string, row *dataset.Row, p *audit.Pair) (string, error) {
+	if strings.EqualFold(strings.TrimSpace(text), "neither") {
+		k.note("the verdict \"neither\" is taken as both bad; write tie where it means that none was preferred")
+	}
 	shown := systemsIn(row, ofPeople)
 	switch shown {
 	case [2]string{}:
