@@ -82,7 +82,7 @@ func (e *ColumnsError) Error() string {
 	for _, name := range e.First.Columns() {
 		raw, _ := e.First.Get(name)
 		item, isList := bytes.CutPrefix(raw, []byte("["))
-		if isList && bytes.HasPrefix(bytes.TrimSpace(item), []byte("{")) && !bytes.Contains(raw, []byte(`"role"`)) {
+		if isList && bytes.HasPrefix(bytes.TrimSpace(item), []byte("{")) && parseChat(raw) == nil {
 			text += fmt.Sprintf("; if rows are the items of the list %q, give a file of that list alone, as jq makes it: jq "+
 				"'.[%[1]q]' %s", name, words.Quote(e.First.Source))
 		}
@@ -191,7 +191,7 @@ func (r *Reader) guessColumns(rec record) error {
 	for _, field := range slices.Sorted(maps.Keys(r.opt.Map)) {
 		column := r.opt.Map[field]
 		raw, _ := e.First.Find(column)
-		if e.taken[column] && !bytes.Contains(raw, []byte("role")) { // a conversation has several
+		if e.taken[column] && parseChat(raw) == nil { // which has several
 			r.said = append(r.said, fmt.Sprintf("%q is the %s and another field too", column, field))
 		}
 		e.taken[column] = true

@@ -129,7 +129,8 @@ type Identifier struct {
 	language *languages // nil looks at no language
 	runner   Runner
 	options  Options
-	labels   []label // in the taxonomy's order
+	labels   []label  // in the taxonomy's order
+	never    []string // types of which the model says nothing, as those that are new in the taxonomy
 }
 
 // label is one error type that the model knows.
@@ -163,6 +164,11 @@ func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifie
 	}
 	if id.labels, err = labelsOf(&m.Manifest, t, o.Thresholds); err != nil {
 		return nil, err
+	}
+	for _, y := range t.Types {
+		if !y.NoError && !slices.ContainsFunc(id.labels, func(l label) bool { return l.name == y.Name }) {
+			id.never = append(id.never, y.Name)
+		}
 	}
 	return id, nil
 }
@@ -252,9 +258,11 @@ func (id *Identifier) addCounts(logits []float32, text string) []float32 {
 // that it never gives, as ones that are new in the taxonomy, and those for which the row lacks a field.
 func (id *Identifier) notJudged(values []string) (out []string) {
 	lacking := id.taxonomy.NotJudged(values)
+	if len(id.never) == 0 {
+		return lacking
+	}
 	for _, y := range id.taxonomy.Types {
-		isGiven := slices.ContainsFunc(id.labels, func(l label) bool { return l.name == y.Name })
-		if slices.Contains(lacking, y.Name) || !isGiven && !y.NoError {
+		if slices.Contains(lacking, y.Name) || slices.Contains(id.never, y.Name) {
 			out = append(out, y.Name)
 		}
 	}

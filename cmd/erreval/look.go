@@ -131,13 +131,8 @@ func readHumanScores(ctx context.Context, e *env, rows run.Rows, file string,
 		human = dimensionsIn(e, rows.Taxonomy, file, ratings.Dimensions())
 	}
 	for i, h := range human {
-		human[i].Columns = nil
-		for _, name := range h.Columns {
-			columns, err := ratings.Columns(joined, name)
-			if err != nil {
-				return joined, nil, err
-			}
-			human[i].Columns = append(human[i].Columns, columns...)
+		if human[i].Columns, err = ratings.Columns(joined, h.Columns...); err != nil {
+			return joined, nil, err
 		}
 	}
 	return joined, human, nil

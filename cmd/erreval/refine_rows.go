@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/refine"
 )
 
 func refineRowsCommand(e *env) *cli.Command {
@@ -50,7 +50,7 @@ func refineRowsCommand(e *env) *cli.Command {
 			}
 			chosen := 0
 			err = errors.Join(w.EachTraining(func(file string, row *dataset.Row) error {
-				if strings.HasPrefix(filepath.Base(file), "B") { // as batches are called
+				if refine.IsOfBatch(file) {
 					chosen++
 				}
 				return write(row)

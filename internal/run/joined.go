@@ -69,27 +69,26 @@ type joinedRow struct {
 	text    *string // the judged one of the row that got them in the file that is read; nil of none
 }
 
-// newJoined is without rows.
-func newJoined(file string, columns []string, check func(json.RawMessage) error) *Joined {
-	return &Joined{File: file, columns: columns, check: check, rows: map[string]*joinedRow{}, there: map[string]bool{},
-		shared: map[string]*[2]int{}, items: slices.Clone(itemNames)}
+// newJoined is without rows; check may be nil.
+func newJoined(file string, columns, may []string, check func(json.RawMessage) error) *Joined {
+	j := &Joined{File: file, columns: slices.Concat(columns, may), check: check, rows: map[string]*joinedRow{},
+		there: map[string]bool{}, may: map[string]bool{}, shared: map[string]*[2]int{}, items: slices.Clone(itemNames)}
+	for _, name := range may {
+		j.may[name] = true
+	}
+	if check == nil {
+		j.check = func(json.RawMessage) error { return nil }
+	}
+	return j
 }
 
 // ReadJoined reads columns of a file by the ids of its rows, and those of may where it has them. A row without an id,
 // and a second one of an id, are errors with the place.
 func (in Rows) ReadJoined(ctx context.Context, p *Process, file string, columns []string,
 	may ...string) (*Joined, error) {
-	j := newJoined(file, slices.Concat(columns, may), func(json.RawMessage) error { return nil })
+	j := newJoined(file, columns, may, nil)
 	j.form = in.JoinedForm
-	j.setMay(may)
 	return j, in.readJoined(ctx, p, j, j.addRow)
-}
-
-func (j *Joined) setMay(columns []string) {
-	j.may = map[string]bool{}
-	for _, name := range columns {
-		j.may[name] = true
-	}
 }
 
 // readJoined hands the rows of j's file to add.

@@ -98,7 +98,7 @@ type RatingsFile struct {
 	Columns []string // asked for; in a file with one rating a row, dimensions
 	May     []string // those that a file with one row for all people may have besides
 	Asked   []string // columns that may say which row is meant, as plainName has them, where none looks like an id
-	// what it says of a value that is none goes on behind the column's name
+	// what it says of a value that is none goes on behind the column's name; nil takes any
 	Check func(json.RawMessage) error
 	// Value is that of one person's row; nil: as it stands
 	Value func(of *dataset.Row, raw json.RawMessage) json.RawMessage
@@ -108,8 +108,7 @@ type RatingsFile struct {
 // says. Then ratings say which columns rows get; else they are nil. A file that has one of the columns asked for, and
 // no column that says whose they are, is read as ReadJoined does.
 func (in Rows) ReadRatings(ctx context.Context, p *Process, f RatingsFile) (*Joined, *Ratings, error) {
-	j := newJoined(f.File, slices.Concat(f.Columns, f.May), f.Check)
-	j.setMay(f.May)
+	j := newJoined(f.File, f.Columns, f.May, f.Check)
 	j.items = append(j.items, f.Asked...)
 	var ratings *Ratings
 	err := in.readJoined(ctx, p, j, func(row *dataset.Row) error {
@@ -285,8 +284,19 @@ func (r *Ratings) Dimensions() []string {
 	return names
 }
 
-// Columns are those of a dimension that rows get. A value that is no rating is an error that says how many are none.
-func (r *Ratings) Columns(j *Joined, dimension string) ([]string, error) {
+// Columns are those of dimensions that rows get. A value that is no rating is an error that says how many are none.
+func (r *Ratings) Columns(j *Joined, dimensions ...string) (columns []string, err error) {
+	for _, name := range dimensions {
+		of, err := r.columnsOf(j, name)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, of...)
+	}
+	return columns, nil
+}
+
+func (r *Ratings) columnsOf(j *Joined, dimension string) (columns []string, err error) {
 	d := r.find(dimension)
 	if d == nil {
 		return nil, fmt.Errorf("%s: no rating of the dimension %q; its dimensions are %s", r.file, dimension,
@@ -299,7 +309,6 @@ func (r *Ratings) Columns(j *Joined, dimension string) ([]string, error) {
 		}
 		return nil, fmt.Errorf("%s:%d: column %q %w%s", r.file, d.lines[0], d.column, d.fault, more)
 	}
-	var columns []string
 	for _, c := range d.columns {
 		columns = append(columns, j.columns[c])
 	}

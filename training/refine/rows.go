@@ -72,6 +72,13 @@ func (w *Workspace) EachTraining(f func(file string, row *dataset.Row) error) er
 	return w.eachLatest(files, f)
 }
 
+// IsOfBatch tells whether a file of TrainDir has rows that people labelled in a batch: those at the start, marks, and
+// rows that were added without a person are none.
+func IsOfBatch(file string) bool {
+	name := filepath.Base(file)
+	return name != StartRows && !strings.HasPrefix(name, marksName) && !strings.HasSuffix(name, autoEnd)
+}
+
 // EachRandom is EachTraining for the reviewed rows of random slices.
 func (w *Workspace) EachRandom(f func(row *dataset.Row) error) error {
 	files, err := w.RandomFiles()

@@ -52,11 +52,11 @@ func IsRight(r *dataset.Row, t *taxonomy.Taxonomy) (bool, error) {
 	raw, ok := r.Get(dataset.ColumnLabels)
 	if !ok || string(raw) == "null" || string(raw) == `""` || string(raw) == "[]" {
 		d, err := r.Diagnosis()
-		if err != nil || d == nil {
+		if err != nil || d == nil || d.Status != "" { // nobody said anything of it
 			return err == nil, err
 		}
 		isNone := func(label string) bool { return label == "No Error" || label == t.NoError() }
-		return d.Status == "" && !slices.ContainsFunc(d.Labels, func(l string) bool { return !isNone(l) }), nil
+		return !slices.ContainsFunc(d.Labels, func(l string) bool { return !isNone(l) }), nil
 	}
 	labels, err := r.Labels(t)
 	if err != nil {

@@ -32,7 +32,7 @@ func ReadPeoplesFile(ctx context.Context, p *run.Process, in run.Rows, file stri
 	may := slices.Concat(shownSystems[0], shownSystems[1])
 	j, ratings, err := in.ReadRatings(ctx, p, run.RatingsFile{File: file, Columns: columns, May: may,
 		Asked: []string{"prompt", "instruction", "input", "question", "passage", "context"},
-		Check: func(json.RawMessage) error { return nil }, Value: named})
+		Value: named})
 	for _, name := range may {
 		j.Rename(name, ofPeople+name)
 	}
@@ -40,15 +40,8 @@ func ReadPeoplesFile(ctx context.Context, p *run.Process, in run.Rows, file stri
 	if err != nil || ratings == nil {
 		return j, columns, err
 	}
-	var all []string
-	for _, name := range columns {
-		of, err := ratings.Columns(j, name)
-		if err != nil {
-			return j, nil, err
-		}
-		all = append(all, of...)
-	}
-	return j, all, nil
+	columns, err = ratings.Columns(j, columns...)
+	return j, columns, err
 }
 
 // named is a verdict of one person with the system's name for A and B, where the person's row says what these were.
@@ -110,13 +103,16 @@ type errOtherPair struct{ error }
 // no rows. Rows of several people, each with one's verdict, are put together.
 func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
 	k.readColumns(file)
+	who, looked := "", false // the column of raters
 	apart := raters{names: map[string]bool{}, places: map[[4]string]int{}, lines: map[[5]string]int{}}
 	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
 		p, err := k.peoplePair(row, name)
 		if err != nil {
 			return err
 		}
-		who := run.RaterIn(row.Columns())
+		if !looked {
+			who, looked = run.RaterIn(row.Columns()), true
+		}
 		if who == "" || len(p.People) > 1 || k.Rows.Joined != nil {
 			pairs = append(pairs, *p)
 			return nil

@@ -206,9 +206,8 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		return err
 	}
 	if len(k.Columns.Verdicts) > 0 {
-		if who := run.RaterIn(row.Columns()); who != "" && c.rows == 1 {
-			k.note(fmt.Sprintf("each row counts by itself, whoever says it (column %s); a majority counts of verdicts in a "+
-				"column each", who))
+		if c.rows == 1 {
+			k.noteRaters(row)
 		}
 		value, reason, err := k.majority(row, p)
 		if err == nil {
@@ -287,6 +286,13 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 		}
 	}
 	return p, nil
+}
+
+func (k *Rank) noteRaters(first *dataset.Row) {
+	if who := run.RaterIn(first.Columns()); who != "" {
+		k.note(fmt.Sprintf("each row counts by itself, whoever says it (column %s); a majority counts of verdicts in a "+
+			"column each", who))
+	}
 }
 
 func (k *Rank) noteNameless(column, name string) {
